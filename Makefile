@@ -60,12 +60,13 @@ test: build browser ## run all tests
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not soak"
 	WEFT_PURE=1 $(BIN)/pytest -n 2 -m "not soak" tests/kernel tests/federate tests/host/test_own_errors.py tests/host/test_recorder_fate.py
 
-check: build ## ruff, mypy --strict, import-linter, the public surface, the site
+check: build ## ruff, mypy --strict, import-linter, the public surface, the figures of the house, the site
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-cache
+	PYTHONPATH=benchmarks $(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -q tests/test_public_surface.py
+	$(BIN)/python tests/support/house.py
 	$(SITE)
 
 soak: build ## the long tests
@@ -76,9 +77,9 @@ bench: build ## the benchmark table of docs/benchmarks.md
 
 SITE := WEFT_PURE=1 $(BIN)/sphinx-build -q -W --keep-going -d build/doctrees docs build/site
 
-docs: setup ## the documentation as a site, in build/site; docs/services.md and docs/exceptions.md anew
-	@WEFT_PURE=1 $(BIN)/weft services --markdown > docs/services.md
-	@WEFT_PURE=1 $(BIN)/weft errors --markdown > docs/exceptions.md
+docs: setup ## the documentation as a site, in build/site; docs/reference/services.md and docs/reference/exceptions.md anew
+	@WEFT_PURE=1 $(BIN)/weft services --markdown > docs/reference/services.md
+	@WEFT_PURE=1 $(BIN)/weft errors --markdown > docs/reference/exceptions.md
 	@$(SITE)
 	@echo "weft: the site is there, open build/site/index.html"
 

@@ -14,8 +14,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from setuptools import Extension, setup
+from setuptools import Extension, find_packages, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 HOT = [line.split("#")[0].strip() for line in (ROOT / "hot_modules.txt").read_text().splitlines()]
@@ -65,6 +66,24 @@ class OptionalBuild(build_ext):
         return [path for path in super().get_outputs() if Path(path).exists()]
 
 
+class BuildWithBenchmarks(build_py):
+    """A wheel has the benchmarks too, from their folder beside `src`.
+
+    They are not among the packages of pyproject.toml: with two roots an editable install would map packages by name, and
+    would not find the compiled modules' common library, which lies in `src` itself.  There `weft bench` finds the folder.
+    """
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        found = find_packages("benchmarks")
+        self.packages = [*self.packages, *found]
+        self.package_dir = {
+            **self.package_dir,
+            **{name: f"benchmarks/{name.replace('.', '/')}" for name in found},
+        }
+        self.package_data = {**self.package_data, "weft_benchmarks": ["*.c", "*.cpp"]}
+
+
 def extensions() -> list[Extension]:
     if os.environ.get("WEFT_PURE"):
         say("going on in pure Python, as WEFT_PURE asks")
@@ -89,8 +108,8 @@ def extensions() -> list[Extension]:
         return []
     if os.name == "posix":
         for extension in found:  # calls from one C file to another need not go through the linker's table
-            extension.extra_compile_args.append("-fvisibility=hidden")
+            extension.extra_compile_args = [*extension.extra_compile_args, "-fvisibility=hidden"]
     return found
 
 
-setup(ext_modules=extensions(), cmdclass={"build_ext": OptionalBuild})
+setup(ext_modules=extensions(), cmdclass={"build_ext": OptionalBuild, "build_py": BuildWithBenchmarks})

@@ -30,25 +30,25 @@ SPARK = "Spark takes its time: soak, test_the_tutorial_to_its_end; tests/review 
 
 FOLLOWED: dict[str, tuple[str, ...]] = {
     "tutorial": (
-        "docs/tutorial.md",
-        "docs/tutorial-causal.md",
-        "docs/tutorial-regions.md",
-        "docs/tutorial-deadlines.md",
-        "docs/tutorial-two-machines.md",
-        "docs/tutorial-review.md",
+        "docs/tutorials/federate.md",
+        "docs/tutorials/causal-order.md",
+        "docs/tutorials/regions.md",
+        "docs/tutorials/deadlines.md",
+        "docs/tutorials/two-machines.md",
+        "docs/tutorials/review-and-tune.md",
     ),
-    "domains": ("docs/domains.md",),
-    "agents": ("docs/agents.md",),
-    "ddm-services": ("docs/ddm-services.md",),
-    "ddm": ("docs/ddm.md",),
-    "channel": ("docs/channel.md",),
-    "realtime": ("docs/realtime.md",),
-    "timeline": ("docs/timeline.md",),
-    "urgency": ("docs/urgency.md",),
-    "hangs": ("docs/hangs.md",),
-    "tls": ("docs/tls.md",),
-    "steering": ("docs/steering.md",),
-    "errors": ("docs/errors.md",),
+    "domains": ("docs/explanation/domains.md",),
+    "agents": ("docs/explanation/agents.md",),
+    "ddm-services": ("docs/explanation/ddm-services.md",),
+    "ddm": ("docs/explanation/ddm.md",),
+    "channel": ("docs/explanation/channel.md",),
+    "realtime": ("docs/explanation/realtime.md",),
+    "timeline": ("docs/how-to/timeline.md",),
+    "urgency": ("docs/explanation/urgency.md",),
+    "hangs": ("docs/how-to/hangs.md",),
+    "tls": ("docs/how-to/tls.md",),
+    "steering": ("docs/how-to/steering.md",),
+    "errors": ("docs/reference/errors.md",),
 }
 _NEXT_RUN = (
     "$ weft run harbour.toml --rid weft.rid --quiet 3 "
@@ -57,60 +57,60 @@ _NEXT_RUN = (
 LAST = FOLLOWED["tutorial"][-1]
 EXAMPLES = (
     "README.md",
-    "docs/object-models.md",
-    "docs/simulation-testing.md",
-    "docs/ddm-sync.md",
-    "docs/proving.md",
+    "docs/how-to/object-models.md",
+    "docs/how-to/simulation-testing.md",
+    "docs/explanation/ddm-sync.md",
+    "docs/how-to/proving.md",
 )
 COMMANDS = {
-    ("docs/console.md", "weft serve"),
-    ("docs/joining-from-cpp-and-java.md", "weft serve --host 0.0.0.0"),
-    ("docs/serving.md", "weft passwd alice >> users.toml"),
+    ("docs/how-to/console.md", "weft serve"),
+    ("docs/how-to/joining-from-cpp-and-java.md", "weft serve --host 0.0.0.0"),
+    ("docs/how-to/serving.md", "weft passwd alice >> users.toml"),
 }
-SERVER = ("docs/serving.md", "weft serve")
-RECORDED = "docs/recording.md"
+SERVER = ("docs/how-to/serving.md", "weft serve")
+RECORDED = "docs/how-to/recording.md"
 
 LEFT_OUT: dict[tuple[str, str], str] = {
     ("README.md", "make demo"): "a fresh clone: soak, tests/test_first_minutes.py; `make test` is this suite",
     (
-        "docs/start.md",
+        "docs/tutorials/start.md",
         "git clone https://example.org/weft.git     # or wherever you have it from",
     ): "a fresh clone: soak, tests/test_first_minutes.py",
     (
-        "docs/hangs.md",
+        "docs/how-to/hangs.md",
         "weft status                 # the server on this machine; or: weft status HOST:PORT",
     ): "needs a server on the usual port; tests/cli/test_cli_serve.py asks one on its own",
-    ("docs/console.md", "weft console 10.0.0.1 10.0.0.2:15165 --operator-key operator.key"): (
+    ("docs/how-to/console.md", "weft console 10.0.0.1 10.0.0.2:15165 --operator-key operator.key"): (
         "two machines; tests/console/test_console_child.py attaches one, tests/cli/test_cli_examples.py runs the command"
     ),
-    ("docs/sizing.md", "weft bench embedded        # in one process"): (
+    ("docs/how-to/sizing.md", "weft bench embedded        # in one process"): (
         "measures for minutes; tests/cli/test_cli_bench*.py run all of them small"
     ),
     (
-        "docs/joining-from-cpp-and-java.md",
+        "docs/how-to/joining-from-cpp-and-java.md",
         "FEDPRO_CLIENT_OVERRIDES=connect.hostname=simhost,connect.port=15164 ./federate",
     ): "a C++ federate and its toolchain; tests/host/test_settings.py has the variable",
     (
-        "docs/joining-from-cpp-and-java.md",
+        "docs/how-to/joining-from-cpp-and-java.md",
         (
             "g++ -std=c++14 -I fedpro/cpp/api/HLA_1516-2025 federate.cpp -L fedpro/build/src -l:librti1516_2025gcc12.so"
             " -l:libfedtime1516_2025gcc12.so -Wl,-rpath,$PWD/fedpro/build/src"
         ),
     ): "a C++ federate and its toolchain",
-    ("docs/joining-from-cpp-and-java.md", "weft serve --modules foms"): (
+    ("docs/how-to/joining-from-cpp-and-java.md", "weft serve --modules foms"): (
         "needs a folder of modules; tests/host/test_module_directory.py serves one"
     ),
     (
-        "docs/joining-from-cpp-and-java.md",
+        "docs/how-to/joining-from-cpp-and-java.md",
         "keytool -importcert -alias weft -file cert.pem -keystore trust.jks",
     ): "a Java federate and its key store",
-    ("docs/review.md", "weft review runs/Range/20261116T103831Z-11508a1e0b"): SPARK,
-    ("docs/review.md", "weft review runs/Range/20261116T103831Z-11508a1e0b --follow"): SPARK,
+    ("docs/how-to/review.md", "weft review runs/Range/20261116T103831Z-11508a1e0b"): SPARK,
+    ("docs/how-to/review.md", "weft review runs/Range/20261116T103831Z-11508a1e0b --follow"): SPARK,
     (LAST, "$ weft review runs/Harbour/* --html report.html"): SPARK,
     (LAST, "$ weft tune runs/Harbour/* --domains harbour.toml"): SPARK,
     (LAST, _NEXT_RUN): "begins with what the command before it wrote, on Spark: soak",
     **{
-        ("docs/notebook.md", first): "Spark: tests/review/test_notebook.py runs the page cell by cell"
+        ("docs/how-to/notebook.md", first): "Spark: tests/review/test_notebook.py runs the page cell by cell"
         for first in (
             "from pyspark.sql import SparkSession",
             'notes = spark.read.format("weft").option("table", "notes").load(run)',
@@ -176,7 +176,7 @@ def test_the_tutorial_to_its_end(tmp_path: Path) -> None:
 
 
 def test_the_page_on_recording(tmp_path: Path) -> None:
-    """docs/recording.md: record a run, list it, export it, read it; only the folder of the run is another every time."""
+    """docs/how-to/recording.md: record a run, list it, export it, read it; only the folder of the run is another every time."""
     demo = "weft demo --no-review --steps 20 --step-ms 1"
     for block in blocks(RECORDED):
         if block.language == "console":
@@ -191,7 +191,7 @@ def test_the_page_on_recording(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """As docs/serving.md starts it, for fragments that connect to one; its address."""
+    """As docs/how-to/serving.md starts it, for fragments that connect to one; its address."""
     with serving(SERVER[1], tmp_path_factory.mktemp("server")) as address:
         yield address
 
@@ -232,7 +232,7 @@ def _leave(rti: weft.RTIambassador) -> None:
 def test_commands_run(key: tuple[str, str], tmp_path: Path) -> None:
     """Servers start with what the page says, and end in order when they are stopped."""
     (block,) = (one for one in blocks(key[0]) if one.key == key)
-    certificate = next(one for one in blocks("docs/tls.md") if one.name == "certificate.sh").text
+    certificate = next(one for one in blocks("docs/how-to/tls.md") if one.name == "certificate.sh").text
     for command in block.commands:
         if documents.LONG_RUNNING.match(command):
             if "--cert" in command:
@@ -272,17 +272,21 @@ def test_every_page_is_in_the_table_of_contents() -> None:
 
 
 def test_the_list_of_services_is_true() -> None:
-    """docs/services.md lists every service with its clause."""
+    """docs/reference/services.md lists every service with its clause."""
     from weft.cli.reference.services import all_services, markdown
 
-    assert (ROOT / "docs" / "services.md").read_text() == markdown(all_services()), "run: make docs"
+    assert (ROOT / "docs" / "reference" / "services.md").read_text() == markdown(all_services()), (
+        "run: make docs"
+    )
 
 
 def test_the_list_of_exceptions_is_true() -> None:
-    """docs/exceptions.md has every exception with its services."""
+    """docs/reference/exceptions.md has every exception with its services."""
     from weft.cli.reference.errors import all_errors, markdown
 
-    assert (ROOT / "docs" / "exceptions.md").read_text() == markdown(all_errors()), "run: make docs"
+    assert (ROOT / "docs" / "reference" / "exceptions.md").read_text() == markdown(all_errors()), (
+        "run: make docs"
+    )
 
 
 def test_figures_of_the_readme_are_those_of_the_benchmarks() -> None:
@@ -298,7 +302,7 @@ def test_figures_of_the_readme_are_those_of_the_benchmarks() -> None:
 
 
 def _harbour() -> str:
-    return next(one.text for one in blocks("docs/tutorial.md") if one.name == "harbour.xml")
+    return next(one.text for one in blocks("docs/tutorials/federate.md") if one.name == "harbour.xml")
 
 
 @pytest.mark.parametrize("document", EXAMPLES)

@@ -156,8 +156,9 @@ def test_causes_name_services_and_settings_that_there_are() -> None:
 
 
 def test_the_page_of_errors_says_what_is_refused() -> None:
-    """docs/errors.md: the console's status codes are all there, commands exist, and what servers say is what they say."""
-    page = (DOCS / "errors.md").read_text()
+    """docs/reference/errors.md: the console's status codes are all there, commands exist, and what servers say is what
+    they say."""
+    page = (DOCS / "reference" / "errors.md").read_text()
     sources = {one: one.read_text() for one in (ROOT / "src" / "weft").rglob("*.py")}
     console = "".join(text for one, text in sources.items() if one.parent.name == "console")
     given = set(re.findall(r"\b(?:Problem|Refused|RunError|problem)\(\s*([45]\d\d)\b", console)) - {"500"}
@@ -179,6 +180,8 @@ def test_one_error_or_service_in_a_terminal(capsys: pytest.CaptureFixture[str]) 
     assert "Raised by enable_time_regulation, modify_lookahead." in capsys.readouterr().out
     assert main(["errors", "retract", "--json"]) == 0
     assert {one["name"] for one in json.loads(capsys.readouterr().out)} == set(errors_of("retract"))
+    assert main(["errors", "InvalidCredentials"]) == 0
+    assert "See TLS and passwords (docs/how-to/tls.md)." in " ".join(capsys.readouterr().out.split())
     assert main(["errors", "retrakt"]) == 2
     assert "is it retract?" in capsys.readouterr().err
     assert main(["errors", "retract", "--markdown"]) == 2
@@ -206,7 +209,7 @@ def test_generated_parts_have_a_place_each() -> None:
     """What is made is shown, once; what is asked for is made."""
     asked = [
         name
-        for page in DOCS.glob("*.md")
+        for page in DOCS.rglob("*.md")
         for name in re.findall(r"^<!-- generated: (\w+) -->$", page.read_text(), re.M)
     ]
     assert sorted(asked) == sorted(reference.PAGES)
@@ -216,10 +219,10 @@ def test_generated_parts_have_a_place_each() -> None:
 
 def test_the_side_bar_follows_the_index() -> None:
     """Each heading with pages below it is a part, in the order of the index."""
-    text = "# T\n\n## One\n\n* [A](a.md): x\n2. [B, b](b.md)\n\n## None\n\ntext [C](c.md)\n\n## Two\n\n* [D](d.md)\n"
+    text = "# T\n\n## One\n\n* [A](one/a.md): x\n2. [B, b](b.md)\n\n## None\n\ntext [C](c.md)\n\n## Two\n\n* [D](d.md)\n"
     made = pages.tree(text)
     assert re.findall(r":caption: (.*)", made) == ["One", "Two"]
-    assert re.findall(r"^(.*) <(.*)>$", made, re.M) == [("A", "a"), ("B, b", "b"), ("D", "d")]
+    assert re.findall(r"^(.*) <(.*)>$", made, re.M) == [("A", "one/a"), ("B, b", "b"), ("D", "d")]
 
 
 @pytest.fixture(scope="module")
@@ -245,14 +248,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.soak
 def test_nothing_in_the_site_comes_from_elsewhere(site: Path) -> None:
     """No script, style, font or picture has an address; links to other files of the site lead to one."""
-    found = list(site.glob("*.html"))
+    found = list(site.rglob("*.html"))
     assert len(found) > 40
     for page in found:
         text = page.read_text()
         for tag in re.findall(r"<(?:script|link|img|iframe|source)\b[^>]*>", text):
             assert not re.search(r"""(?:src|href)=["'](?:https?:)?//""", tag), f"{page.name}: {tag}"
         for target in re.findall(r'href="([^"#?:]+)["#?]', text):
-            assert (site / target).exists(), f"{page.name}: {target}"
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
     for style in site.rglob("*.css"):
         assert not re.search(r"url\(\s*['\"]?(?:https?:)?//|@import", style.read_text()), style.name
 
@@ -265,11 +268,11 @@ def test_the_site_from_the_disk(site: Path, tmp_path: Path, dark: bool) -> None:
     with Browser(str(find_browser()), tmp_path, (1280, 900), dark) as browser:
         for name in (
             "index",
-            "start",
-            "tutorial",
-            "commands",
-            "settings",
-            "exceptions",
+            "tutorials/start",
+            "tutorials/federate",
+            "reference/commands",
+            "reference/settings",
+            "reference/exceptions",
             "papers",
             "benchmarks",
         ):

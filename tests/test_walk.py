@@ -102,9 +102,10 @@ def test_a_walk_says_how_long_it_is(world: str) -> None:
 @pytest.mark.parametrize("world", HEADS)
 def test_a_message_takes_the_walk(world: str) -> None:
     """A real one: the first passes all stops in their order, the next all but those that are for the first only."""
+    paths = (ROOT / "tests", ROOT / "src")
     done = subprocess.run(
         [sys.executable, "-m", "support.hops", world, "--json"],
-        env={**os.environ, "WEFT_PURE": "1", "PYTHONPATH": str(ROOT / "tests")},
+        env={**os.environ, "WEFT_PURE": "1", "PYTHONPATH": os.pathsep.join(map(str, paths))},
         capture_output=True,
         text=True,
         check=False,

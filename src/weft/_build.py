@@ -9,15 +9,16 @@ from __future__ import annotations
 import importlib.machinery
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from mypy_extensions import mypyc_attr as mypyc_attr
 else:
+    Decorated = TypeVar("Decorated")
 
-    def mypyc_attr(**attributes: Any) -> Any:
+    def mypyc_attr(**attributes: object) -> Callable[[Decorated], Decorated]:
         """What it says of a class is for the compiler, and it is there only when there is one."""
         return lambda kind: kind
 

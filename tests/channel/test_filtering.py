@@ -1,4 +1,4 @@
-"""Filtering by source, type and both, against a search through all subscriptions; changes during a push (S3-4, S3-7)."""
+"""Filtering by source, type and both, against a search through all subscriptions; changes during a push (S3-1, S3-4, S3-7)."""
 
 from __future__ import annotations
 

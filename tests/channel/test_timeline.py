@@ -13,9 +13,9 @@ from weft.channel import (
     DispatchRecord,
     Event,
     EventChannel,
-    Plan,
     RtInfo,
     Schedule,
+    SchedulePlan,
     SimulatedProcessor,
     Urgency,
     interval,
@@ -38,7 +38,7 @@ def operations() -> list[RtInfo]:
     return found
 
 
-def time_line(preemptive: bool, seconds: float) -> tuple[DispatchRecord, SimulatedProcessor, Plan]:
+def time_line(preemptive: bool, seconds: float) -> tuple[DispatchRecord, SimulatedProcessor, SchedulePlan]:
     """Suppliers get timeouts and push; each consumer gets the events of one supplier."""
     planned = plan(operations(), preemptive=preemptive)
     worst = {one.name: one.worst for one in operations()}

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from weft import _build
-from weft.cli import bench, main
-from weft.cli.benchmarks import embedded, runner
+from weft.cli import bench as command
+from weft.cli import main
+from weft_benchmarks import embedded, runner
+from weft_benchmarks.commands import embedded as bench
 
 MACHINE = {"cores": 2, "load_average": 0.5, "python": "3.11.4"}
 INTERACTIONS = {"one_to_one_us": 5.0, "one_to_seven_us": 11.0, "further_receiver_us": 1.0, "floor_us": 0.5}
@@ -70,17 +74,17 @@ def test_a_measurement_of_something_broken_is_refused(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("build", [runner.COMPILED, runner.PURE])
 def test_a_child_runs_the_build_it_is_asked_for(build: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """WEFT_PURE decides in the child, whatever it is here."""
-    built = any((Path(str(bench.__file__)).parents[1] / "kernel").rglob("*.so"))
+    built = any((Path(str(command.__file__)).parents[1] / "kernel").rglob("*.so"))
     for here in ("1", ""):
         monkeypatch.setenv("WEFT_PURE", here)
-        found = runner.measure_there("weft.cli.benchmarks.runner:nothing", build)
+        found = runner.measure_there("weft_benchmarks.runner:nothing", build)
         assert found == {"compiled": built and build == runner.COMPILED}
 
 
 def test_a_child_that_fails_says_why() -> None:
     """The error of the child comes through."""
     with pytest.raises(RuntimeError, match=r"(?s)embedded:nowhere \(pure\) failed.*ImportError"):
-        runner.measure_there("weft.cli.benchmarks.embedded:nowhere", runner.PURE)
+        runner.measure_there("weft_benchmarks.embedded:nowhere", runner.PURE)
 
 
 def test_a_measurement_prints_one_line_of_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -185,3 +189,48 @@ def test_without_a_compiler_only_pure_python_runs(canned: list[int], monkeypatch
     assert [row["build"] for row in found["interactions"]] == ["pure"]
     assert [row["build"] for row in found["objects"]] == ["pure"]
     assert canned
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No benchmarks are installed, and none are on the path."""
+    monkeypatch.setattr(command, "find_spec", lambda name: None)
+    monkeypatch.setattr(sys, "path", [])
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_benchmarks_of_a_checkout_are_found(tmp_path: Path) -> None:
+    """An editable install does not bring them: they are looked for beside `src`."""
+    assert not command.find_benchmarks(tmp_path)
+    package = tmp_path / "weft_benchmarks"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    assert command.find_benchmarks(tmp_path)
+    assert sys.path == [str(tmp_path)]
+
+
+def test_the_benchmarks_of_this_checkout_are_found(elsewhere: None) -> None:
+    """Where they are looked for is where they are."""
+    assert command.find_benchmarks()
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_without_benchmarks_the_command_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line, and no traceback."""
+    monkeypatch.setattr(command, "find_benchmarks", lambda: False)
+    assert main(["bench", "embedded", "--json"]) == 2
+    assert "the benchmarks are not installed" in capsys.readouterr().err
+
+
+def test_children_find_the_benchmarks_of_a_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside what PYTHONPATH says already; a build chooses WEFT_PURE, without one it is as here."""
+    folder = str(Path(str(embedded.__file__)).parents[1])
+    monkeypatch.setenv("PYTHONPATH", "here")
+    monkeypatch.setenv("WEFT_PURE", "1")
+    assert runner.environment()["PYTHONPATH"].split(os.pathsep) == [folder, "here"]
+    assert runner.environment()["WEFT_PURE"] == "1"
+    assert "WEFT_PURE" not in runner.environment(runner.COMPILED)
+    monkeypatch.setattr(runner, "_FOLDER", Path("/lib/site-packages"))
+    assert runner.environment(runner.PURE)["PYTHONPATH"] == "here"

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from weft.cli import main
-from weft.cli.bench_commands import channel as bench_channel
-from weft.cli.bench_commands import realtime as bench_realtime
-from weft.cli.benchmarks import channel, realtime, runner, utilisation
 from weft.host.dispatch import OneThread, Standing, realtime_standing
+from weft_benchmarks import channel, realtime, runner, utilisation
+from weft_benchmarks.commands import channel as bench_channel
+from weft_benchmarks.commands import realtime as bench_realtime
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_it_is_shown_as_tables(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.usefixtures("small")
 def test_a_measurement_in_a_child() -> None:
     """What is measured crosses to the parent by name."""
-    found = runner.measure_there("weft.cli.benchmarks.channel:filtering", runner.PURE)
+    found = runner.measure_there("weft_benchmarks.channel:filtering", runner.PURE)
     assert found["compiled"] is False
     assert found["filtering 10 known"] > 0
 
@@ -188,6 +188,6 @@ def test_the_time_line_for_real() -> None:
     be on the machine."""
     if not realtime_standing().fifo:
         pytest.skip("SCHED_FIFO is not allowed here")
-    found = runner.measure_there("weft.cli.benchmarks.utilisation:time_line", runner.PURE)
+    found = runner.measure_there("weft_benchmarks.utilisation:time_line", runner.PURE)
     assert found["single"]["misses"] > 0
     assert found["preemptive"]["misses"] == 0, found

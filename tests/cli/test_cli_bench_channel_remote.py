@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from weft.cli import main
-from weft.cli.bench_commands import channel_remote as bench_channel_remote
-from weft.cli.benchmarks import channel_remote, channel_utilisation, runner
-from weft.cli.benchmarks.utilisation import PERIODS, Trial
+from weft_benchmarks import channel_remote, channel_utilisation, runner
+from weft_benchmarks.commands import channel_remote as bench_channel_remote
+from weft_benchmarks.utilisation import PERIODS, Trial
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from weft.cli import main
-from weft.cli.bench_commands import console as bench_console
-from weft.cli.benchmarks import console, fedpro
-from weft.cli.benchmarks.runner import COMPILED, PURE
+from weft_benchmarks import console, fedpro
+from weft_benchmarks.commands import console as bench_console
+from weft_benchmarks.runner import COMPILED, PURE
 
 ROW = {
     "build": "compiled", "plain_per_s": 100_000.0, "page_per_s": 97_000.0, "plain_us": 2.0, "page_us": 2.06, "plain_core": 0.05,

@@ -7,12 +7,14 @@ import json
 import pytest
 
 from weft.cli import main
-from weft.cli.bench_commands import crowd as bench_crowd
-from weft.cli.benchmarks import crowd, fedpro
-from weft.cli.benchmarks.runner import PURE
+from weft_benchmarks import crowd, fedpro
+from weft_benchmarks.commands import crowd as bench_crowd
+from weft_benchmarks.runner import PURE
+
+pytestmark = pytest.mark.usefixtures("pure")
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def pure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_crowd, "can_run_compiled", lambda: False)
 

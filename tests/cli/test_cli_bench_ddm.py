@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from weft.cli import main
-from weft.cli.bench_commands import ddm as bench_ddm
-from weft.cli.benchmarks import ddm
+from weft_benchmarks import ddm
+from weft_benchmarks.commands import ddm as bench_ddm
 
 SMALL = (
     *("bench", "ddm", "--repeats", "1", "--boxes", "2000", "--regions", "1000", "--moves", "200"),

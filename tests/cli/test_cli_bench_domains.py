@@ -7,8 +7,8 @@ import json
 import pytest
 
 from weft.cli import main
-from weft.cli.bench_commands import domains as bench_domains
-from weft.cli.benchmarks import domains, fedpro
+from weft_benchmarks import domains, fedpro
+from weft_benchmarks.commands import domains as bench_domains
 
 
 def test_stamps_simulated() -> None:

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from weft.cli import main
-from weft.cli.bench_commands import mesh as bench_mesh
-from weft.cli.benchmarks import fedpro, mesh
-from weft.cli.benchmarks.runner import PURE
+from weft_benchmarks import fedpro, mesh
+from weft_benchmarks.commands import mesh as bench_mesh
+from weft_benchmarks.runner import PURE
 
 FIGURES = {
     "round_trip_us", "round_trip_p99_us", "server_round_trip_us", "round_trip_cores_us", "round_trip_cores_p99_us",

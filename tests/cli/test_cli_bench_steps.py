@@ -7,8 +7,8 @@ import json
 import pytest
 
 from weft.cli import main
-from weft.cli.benchmarks.steps import ORDERS
-from weft.cli.benchmarks.timetables import line
+from weft_benchmarks.steps import ORDERS
+from weft_benchmarks.timetables import line
 
 FIELDS = {"scenario", "order", "federates", "steps", "step_ms", "seconds", "stamp_bytes"}
 

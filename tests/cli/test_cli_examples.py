@@ -80,7 +80,7 @@ def test_there_are_no_examples_of_commands_that_are_gone() -> None:
 
 def furnish(folder: Path) -> None:
     """The files that examples speak of."""
-    tutorial = re.search(r"```xml\n(.*?)```", (ROOT / "docs" / "tutorial.md").read_text(), re.S)
+    tutorial = re.search(r"```xml\n(.*?)```", (ROOT / "docs" / "tutorials" / "federate.md").read_text(), re.S)
     assert tutorial is not None
     (folder / "harbour.xml").write_text(tutorial[1])
     (folder / "my.fed").write_bytes(FED.replace(b"2D", b"Ground"))

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from weft.cli.observe.status import as_data, texts
-from weft.cli.observe.top_view import SORTS, View, frame
-from weft.cli.terminal.facts import NOBODY, Answer, blocks, picture_of, survey_of_status, troubles
+from weft.cli.observe.top_view import SORTS, TopView, frame
+from weft.cli.terminal.facts import NOBODY, SurveyAnswer, blocks, picture_of, survey_of_status, troubles
 from weft.cli.terminal.facts_lines import amount, clean, fit, headline, lasting, status_lines
+from weft.console.surveys import SurveyPicture
 
 NODES = ("S1", "S2", "S3")
 
@@ -68,7 +69,7 @@ BLOCKED = survey(
 
 
 @st.composite
-def meshes(draw: st.DrawFn) -> tuple[dict[str, dict[str, Any]], list[Answer]]:
+def meshes(draw: st.DrawFn) -> tuple[dict[str, dict[str, Any]], list[SurveyAnswer]]:
     """Federates on nodes, and what each node would tell: all of its own, a bit of others."""
     living = draw(st.dictionaries(st.text("abc", min_size=1, max_size=3), st.sampled_from(NODES), max_size=6))
     home = draw(st.sampled_from(NODES))
@@ -83,17 +84,17 @@ def meshes(draw: st.DrawFn) -> tuple[dict[str, dict[str, Any]], list[Answer]]:
         found["classes"] = {"C": {"kind": "object", "publishers": [node], "sent": 2, "instances": 3}}
         found["channels"] = {"1": {"sent": 1, "received": 2}}
         found["synchronization"] = {node: {"waits_for": [], "achieved": []}}
-        answers.append(Answer(node, survey(node, Harbour=found)))
+        answers.append(SurveyAnswer(node, survey(node, Harbour=found)))
     return {"home": {"is": home}, **truth}, answers
 
 
 @settings(max_examples=30, deadline=None)
 @given(meshes())
-def test_a_federate_is_as_its_own_node_says(case: tuple[dict[str, Any], list[Answer]]) -> None:
+def test_a_federate_is_as_its_own_node_says(case: tuple[dict[str, Any], list[SurveyAnswer]]) -> None:
     """Whatever the order of answers: facts of the own node, federation-wide ones of the home, counters summed."""
     truth, answers = case
     home = truth.pop("home")["is"]
-    merged = picture_of(answers)["federations"]["Harbour"]
+    merged: Any = picture_of(answers)["federations"]["Harbour"]
     assert merged["federates"] == truth
     assert merged["synchronization"] == {home: {"waits_for": [], "achieved": []}}
     assert merged["classes"]["C"] == {
@@ -114,7 +115,7 @@ def test_nodes_that_do_not_answer_are_down() -> None:
         "unreachable": {"S7": "there is no link to S2"},
     }
     picture = picture_of(
-        [Answer("one:1", told), Answer("two:2", why="Connection refused", node="S4", age=2.04)]
+        [SurveyAnswer("one:1", told), SurveyAnswer("two:2", why="Connection refused", node="S4", age=2.04)]
     )
     assert {name: node["state"] for name, node in picture["nodes"].items()} == {
         "S1": "up", "S2": "down", "S3": "up", "S4": "down", "S7": "down",
@@ -133,9 +134,12 @@ def test_servers_of_the_same_name() -> None:
     """Servers that belong to no mesh are all called alike; one that is asked twice is one."""
     first, second = (survey("server", F=federation("server", a=federate("server", calls=n))) for n in (1, 2))
     first["server"]["address"], second["server"]["address"] = "h:1", "h:2"
-    picture = picture_of([Answer("h:1", first), Answer("localhost:1", first), Answer("h:2", second)])
+    picture = picture_of(
+        [SurveyAnswer("h:1", first), SurveyAnswer("localhost:1", first), SurveyAnswer("h:2", second)]
+    )
     assert list(picture["nodes"]) == ["server", "server@h:2"]
-    assert {name: one["federates"]["a"]["calls"] for name, one in picture["federations"].items()} == {
+    federates: Any = {name: one["federates"] for name, one in picture["federations"].items()}
+    assert {name: one["a"]["calls"] for name, one in federates.items()} == {
         "F": 1,
         "F@h:2": 2,
     }
@@ -143,18 +147,19 @@ def test_servers_of_the_same_name() -> None:
 
 def test_the_older_status_is_understood() -> None:
     """A server that does not know the survey: the same form, nothing null."""
-    old = [{
+    old: list[dict[str, Any]] = [{
         "federation": "F", "node": "N", "home": "N", "instances": 2, "ordered": {}, "strategy": "Exact", "regions": {"log": 0},
         "federates": [
             {"name": "a", "type": "t", "node": "N", "regulating": True, "constrained": True, "time": 5, "galt": None, "asks": ""}
         ],
     }]  # fmt: skip
     found = survey_of_status(old)
+    federations: Any = found["federations"]
     assert found["node"] == "N"
-    assert found["federations"]["F"]["federates"] == {
+    assert federations["F"]["federates"] == {
         "a": {"type": "t", "node": "N", "regulating": True, "constrained": True, "time": 5}
     }
-    assert "null" not in json.dumps(picture_of([Answer("x", found)]))
+    assert "null" not in json.dumps(picture_of([SurveyAnswer("x", found)]))
 
 
 # Who blocks whom
@@ -162,7 +167,7 @@ def test_the_older_status_is_understood() -> None:
 
 def test_who_blocks_whom() -> None:
     """Who does not wait comes before who is only a link of the chain; the longest wait first."""
-    picture = picture_of([Answer("h:1", BLOCKED)])
+    picture = picture_of([SurveyAnswer("h:1", BLOCKED)])
     first, second = blocks(picture)
     assert (first.blocker, first.blocked, first.seconds) == ("aircraft", ("tank",), 12.3)
     assert (second.blocker, second.blocked) == ("tank", ("tug",))
@@ -171,7 +176,8 @@ def test_who_blocks_whom() -> None:
     assert said.endswith(" (12.3 s); tank asked for 40 by TAR.")
     assert troubles(picture, 20) == []
     assert troubles(picture, 5) == ["tank of Harbour has waited 12.3 s for aircraft"]
-    (told, _) = as_data(picture)["blocking"]
+    blocking: Any = as_data(picture)["blocking"]
+    (told, _) = blocking
     assert told == {
         "federation": "Harbour", "blocker": "aircraft", "blocks": ["tank"], "seconds": 12.3, "requested": "40", "asks": "TAR",
         "since": 1_789_000_000.0 - 12.3,
@@ -179,10 +185,10 @@ def test_who_blocks_whom() -> None:
 
 
 def test_who_waits_for_nobody() -> None:
-    picture = picture_of([Answer("h:1", survey("S1", F=federation("S1", a=waiting("S1"))))])
+    picture = picture_of([SurveyAnswer("h:1", survey("S1", F=federation("S1", a=waiting("S1"))))])
     assert blocks(picture)[0].blocker == NOBODY
     paused = survey("S1", F={**federation("S1"), "paused": {"since": 4.0, "by": "operator", "steps": 2}})
-    picture = picture_of([Answer("h:1", paused)])
+    picture = picture_of([SurveyAnswer("h:1", paused)])
     assert "F is paused by the operator" in headline(picture)
     assert "  paused by operator since 4.0 s, 2 steps still allowed" in texts(picture, 100)
 
@@ -197,7 +203,7 @@ def test_the_whole_text() -> None:
     harbour["synchronization"] = {"ready": {"waits_for": ["tug"], "achieved": ["tank", "aircraft"]}}
     harbour["save"] = {"label": "noon", "state": "saving", "waits_for": ["tug"]}
     harbour["federates"]["tug"].update(slow=True, backlog_bytes=9_000_000, deadlines=20, misses={"a.Fire": 1})
-    shown = texts(picture_of([Answer("h:1", found)]), 100)
+    shown = texts(picture_of([SurveyAnswer("h:1", found)]), 100)
     text = "\n".join(shown)
     for part in (
         "aircraft blocks tank since", "synchronization point 'ready': waits for tug; achieved by tank, aircraft",
@@ -213,7 +219,7 @@ NAMES = st.text(max_size=12)
 
 
 @st.composite
-def pictures(draw: st.DrawFn) -> dict[str, Any]:
+def pictures(draw: st.DrawFn) -> SurveyPicture:
     found = {}
     for name in draw(st.lists(NAMES, max_size=3, unique=True)):
         who = draw(st.lists(NAMES, max_size=5, unique=True))
@@ -224,9 +230,9 @@ def pictures(draw: st.DrawFn) -> dict[str, Any]:
         found[name]["synchronization"] = {
             label: {"waits_for": who} for label in draw(st.lists(NAMES, max_size=2))
         }
-    answers = [Answer("h:1", {**survey("S1"), "federations": found})]
+    answers = [SurveyAnswer("h:1", {**survey("S1"), "federations": found})]
     down = draw(st.lists(NAMES.filter(bool), max_size=6, unique=True))
-    return picture_of([*answers, *[Answer(name, why="no answer") for name in down]])
+    return picture_of([*answers, *[SurveyAnswer(name, why="no answer") for name in down]])
 
 
 @settings(max_examples=50, deadline=None)
@@ -236,13 +242,14 @@ def pictures(draw: st.DrawFn) -> dict[str, Any]:
     st.integers(1, 40),
     st.lists(st.sampled_from(["up", "down", "s", "f", "b", "?", "j", "end", "x"]), max_size=8),
 )
-def test_a_frame_fits_any_terminal(picture: dict[str, Any], width: int, height: int, keys: list[str]) -> None:
+def test_a_frame_fits_any_terminal(picture: SurveyPicture, width: int, height: int, keys: list[str]) -> None:
     """No line is wider, no frame higher, nothing that a terminal would obey gets there, and no key breaks it."""
-    view = View()
+    view = TopView()
     for key in keys:
         view = view.press(key, picture)
         assert view.sort in SORTS
-        federates = picture["federations"].get(view.federation, {}).get("federates", {})
+        there = picture["federations"].get(view.federation)
+        federates = there["federates"] if there else {}
         assert view.selected in federates or not federates
     shown = frame(picture, view, width, height, "12:00:00")
     assert len(shown) <= height
@@ -277,8 +284,8 @@ def test_keys_choose_what_is_shown() -> None:
     """b follows the chain to the culprit; f goes round; the chosen one stays chosen when others come."""
     other = federation("S1", lone=federate("S1"))
     found = {**BLOCKED, "federations": {**BLOCKED["federations"], "Range": other}}
-    picture = picture_of([Answer("h:1", found)])
-    view = View().settled(picture)
+    picture = picture_of([SurveyAnswer("h:1", found)])
+    view = TopView().settled(picture)
     assert (view.federation, view.selected) == ("Harbour", "aircraft")
     assert view.press("end", picture).selected == "tug"
     assert view.press("down", picture).selected == "tank"

@@ -1,4 +1,4 @@
-"""One reader of operator keys (docs/steering.md): whichever command reads one says the same of a file that is none."""
+"""One reader of operator keys (docs/how-to/steering.md): whichever command reads one says the same of a file that is none."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from host.mesh_nodes import wait_until, write_file
 from weft.cli import main
 from weft.cli.operate.journal import look
 from weft.cli.operate.run_journals import make_way
-from weft.cli.operate.run_nodes import Child
+from weft.cli.operate.run_nodes import Child, NodeStatus
 from weft.cli.operate.run_table import COLUMNS, PlainLines, cells, table
 from weft.fabric import Topology
 from weft.host.mesh.journal import Journal, set_aside
@@ -30,7 +30,7 @@ AGENTS = (
     '[agents]\necho = { server = "S3", class = "host.mesh_agents:Echo" }\n'
     'asker = { server = "S1", class = "host.mesh_agents:Asker" }\n'
 )
-STATUS = {
+STATUS: NodeStatus = {
     "links": 1, "neighbours": 2, "sent": 10, "received": 20, "packets": 4, "stamp_bytes": 10, "backlog": 1234,
     "federates": "127.0.0.1:1", "joined": 0,
 }  # fmt: skip
@@ -296,7 +296,7 @@ def test_the_table_and_the_lines(capsys: pytest.CaptureFixture[str]) -> None:
 
     async def work() -> Child:
         child = Child("S1", [], Path("log"))
-        child._took(dict(STATUS))
+        child._took(STATUS)
         child._took({**STATUS, "received": 40, "links": 2})
         return child
 

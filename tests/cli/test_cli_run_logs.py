@@ -1,4 +1,4 @@
-"""`weft run --log`: the lines of all nodes in one stream (docs/logs.md; issue 9, item 3)."""
+"""`weft run --log`: the lines of all nodes in one stream (docs/how-to/logs.md; issue 9, item 3)."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import pytest
 from host.served import Running, Talker, serving
 from weft.cli import main
 from weft.cli.operate.steer import paused_in_words
+from weft.console.surveys import PauseFacts
 from weft.host.recording.runs import find_runs, open_run
 from weft.host.server.guard import OPERATOR_KEY
 
@@ -107,7 +108,7 @@ def test_each_action_is_a_row_of_the_run(at_work: Path) -> None:
 
 def test_a_pause_in_words() -> None:
     assert paused_in_words(None) == "time advances"
-    facts = {"since": 2.5, "by": "operator", "steps": 1, "at": 7.0, "waits_for": ["slow"]}
+    facts: PauseFacts = {"since": 2.5, "by": "operator", "steps": 1, "at": 7.0, "waits_for": ["slow"]}
     assert (
         paused_in_words(facts)
         == "paused by the operator for 2.5 s, let through up to 7.0, 1 step to come when slow asks for time"

@@ -135,7 +135,7 @@ def test_a_run_without_dispatches(tmp_path: Path) -> None:
     )
     text = said(run)
     assert "none of its 4 rows is a push or a dispatch" in text
-    assert "docs/timeline.md" in text
+    assert "docs/how-to/timeline.md" in text
 
 
 def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:

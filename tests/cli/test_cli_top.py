@@ -26,7 +26,7 @@ from weft import CallbackModel, FederateAmbassador, HLAinteger64Time, RTIambassa
 from weft.cli import main
 from weft.cli.data import object_model
 from weft.cli.observe.top import PERIOD, Wake, _wait
-from weft.cli.terminal.asking import Asker, Door, ask_all
+from weft.cli.terminal.asking import Asker, NodeAccess, ask_all
 from weft.cli.terminal.keyboard import Keyboard, Keys
 from weft.host.conventions import OPERATOR
 from weft.host.server.guard import hash_password, read_password_file
@@ -110,7 +110,7 @@ class Surveyed:
         self.left = 0
         self.connected = 0
 
-    def __call__(self) -> Surveyed:
+    def __call__(self) -> Any:
         return self
 
     def connect(self, *_: Any) -> None:
@@ -141,7 +141,8 @@ def test_a_node_is_asked_again_after_it_was_gone() -> None:
     assert (first.node, gone.node, gone.why, again.node) == ("S1", "S1", "gone", "S1")
     assert gone.age > 0
     assert (node.connected, node.left) == (2, 1)
-    assert last.survey["server"]["messages_rate"] == 10.0
+    server: Any = last.survey["server"]
+    assert server["messages_rate"] == 10.0
 
 
 def test_an_older_server_is_asked_for_its_status() -> None:
@@ -151,13 +152,13 @@ def test_an_older_server_is_asked_for_its_status() -> None:
     assert Asker("h:1", make=node).ask(()).survey == {"node": "h:1", "federations": {}}
     assert not node.answers
     node = Surveyed([RTIinternalError("Unauthorized")])
-    (answer,) = ask_all(["h:1"], Door(), (), make=node)
+    (answer,) = ask_all(["h:1"], NodeAccess(), (), make=node)
     assert answer.why == "Unauthorized"
 
 
 def test_the_operator_key(tmp_path: Path) -> None:
     (tmp_path / "operator.key").write_text("secret\n")
-    found = Door(operator_key=str(tmp_path / "operator.key")).credentials()
+    found = NodeAccess(operator_key=str(tmp_path / "operator.key")).credentials()
     assert found is not None
     assert (found.type, found.data) == (OPERATOR, b"secret")
 

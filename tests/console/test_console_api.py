@@ -189,7 +189,7 @@ def test_nodes_are_asked_for_what_somebody_looks_at_and_only_then(running: Runni
         received(other)
         assert not any("classes" in one for one in node.asked)
         page.send(json.dumps({"type": "look", "federation": "Harbour", "sections": ["classes"]}))
-        picture: dict[str, Any] = {}
+        picture: Any = {}
         while "classes" not in picture.get("federations", {}).get("Harbour", {}):
             picture = merged(picture, received(page).get("patch", {}))
         eventually(lambda: any("classes" in one for one in node.asked))
@@ -213,7 +213,7 @@ def test_a_slow_page_is_skipped_and_not_queued_for(monkeypatch: pytest.MonkeyPat
 
         showing = asyncio.ensure_future(page.show(send))
         for number in range(1, 101):
-            page.offer(pages.Publication(number, {"federations": {}, "number": number}))
+            page.offer(pages.ShownPicture(number, {"federations": {}, "number": number}))
             if number == 1:
                 await came.wait()
                 came.clear()
@@ -402,4 +402,4 @@ def test_metrics_of_a_running_console_with_the_token_that_may_only_look(running:
 
 
 def test_the_table_of_metrics_is_the_code() -> None:
-    assert markdown() in (ROOT / "docs" / "metrics.md").read_text()
+    assert markdown() in (ROOT / "docs" / "reference" / "metrics.md").read_text()

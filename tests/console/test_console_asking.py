@@ -77,7 +77,8 @@ def test_what_a_node_was_asked_before_it_was_dropped_is_not_heard(monkeypatch: A
     asks.told({"node": "S1", "state": "down", "why": "killed"})
     for late in posted:
         late()
-    assert painter.paint(time.monotonic())["nodes"]["S1"]["why"] == "killed"
+    picture: Any = painter.paint(time.monotonic())
+    assert picture["nodes"]["S1"]["why"] == "killed"
     asks.close()
 
 

@@ -18,7 +18,7 @@ from websockets.sync.client import ClientConnection, connect
 from support.console import WAIT, FakeNode, Running, console_of, federate, received
 from weft.console import connections
 from weft.console.connections import BoundedProtocol
-from weft.console.security import OPERATOR, READER, Guard, Refused, Tokens
+from weft.console.security import OPERATOR, READER, ConsoleGuard, Refused, Tokens
 
 PAUSE = {"action": "pause", "federation": "Harbour"}
 SECRET = "what nobody is to read"
@@ -448,7 +448,7 @@ def test_nothing_secret_is_written_anywhere(running: Running) -> None:
 def test_hosts_of_consoles_that_listen_elsewhere(
     host: str, names: list[str], good: list[str], bad: list[str]
 ) -> None:
-    guard = Guard(Tokens.make(), host, 99, names=frozenset(names))
+    guard = ConsoleGuard(Tokens.make(), host, 99, names=frozenset(names))
     for one in good:
         guard.check_host({"host": one})
     for one in bad:
@@ -457,7 +457,7 @@ def test_hosts_of_consoles_that_listen_elsewhere(
 
 
 def test_with_tls_the_cookie_is_for_tls_alone() -> None:
-    guard = Guard(Tokens.make(), "10.0.0.7", 443, tls=True)
+    guard = ConsoleGuard(Tokens.make(), "10.0.0.7", 443, tls=True)
     assert guard.cookie == "__Host-weft-console-443"
     guard.check_host({"host": "10.0.0.7"})
     guard.check_origin({"host": "10.0.0.7", "origin": "https://10.0.0.7"}, required=True)

@@ -23,7 +23,7 @@ from weft.cli.operate.console import console_for, reachable
 from weft.console import child
 from weft.console.child import check, guard_of, listen
 from weft.fabric import Topology
-from weft.host.settings import Console, Settings, load_settings
+from weft.host.settings import ConsoleSettings, Settings, load_settings
 from weft.model.errors import SettingsError
 
 
@@ -108,17 +108,17 @@ def _lines(mesh: Command, until: str) -> list[str]:
 @pytest.mark.parametrize(
     "settings, said",
     [
-        (Console(host="0.0.0.0"), "--console-insecure"),
-        (Console(host="10.0.0.1"), "console.cert and console.key"),
-        (Console(cert="c"), "both, or neither"),
-        (Console(cert="nowhere", key="nowhere"), "nowhere"),
+        (ConsoleSettings(host="0.0.0.0"), "--console-insecure"),
+        (ConsoleSettings(host="10.0.0.1"), "console.cert and console.key"),
+        (ConsoleSettings(cert="c"), "both, or neither"),
+        (ConsoleSettings(cert="nowhere", key="nowhere"), "nowhere"),
     ],
 )
-def test_off_this_machine_only_with_tls_or_where_it_is_said(settings: Console, said: str) -> None:
+def test_off_this_machine_only_with_tls_or_where_it_is_said(settings: ConsoleSettings, said: str) -> None:
     with pytest.raises(SettingsError, match=re.escape(said)):
         check(settings)
-    check(Console(host="0.0.0.0", insecure=True))
-    check(Console(host="localhost"))
+    check(ConsoleSettings(host="0.0.0.0", insecure=True))
+    check(ConsoleSettings(host="localhost"))
 
 
 def test_settings_of_the_console() -> None:
@@ -126,15 +126,15 @@ def test_settings_of_the_console() -> None:
     found = load_settings(flags, {"WEFT_CONSOLE_ON": "0"}, '[console]\nhost = "::1"\nport = 4\n').console
     assert (found.on, found.host, found.port) == (False, "::1", 5)
     with pytest.raises(SettingsError, match=r"console\.port"):
-        Console(port=70_000)
+        ConsoleSettings(port=70_000)
 
 
 def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
-    with listen(Console()) as taken:
+    with listen(ConsoleSettings()) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(SettingsError, match=f"cannot listen on 127.0.0.1:{port}.*--console-port"):
-            listen(Console(port=port))
-        guard = guard_of(Console(names="Lab.example, other"), taken)
+            listen(ConsoleSettings(port=port))
+        guard = guard_of(ConsoleSettings(names="Lab.example, other"), taken)
         assert guard.names == {"lab.example", "other"}
 
 
@@ -146,7 +146,7 @@ def test_without_the_extra_the_greeting_says_how_to_get_it(
     assert console is None
     assert "pip install 'weft[console]'" in said[0]
     assert main(["console", "127.0.0.1"]) == 2
-    assert console_for(Settings(console=Console(on=False)), print, tmp_path / "log") == (None, ())
+    assert console_for(Settings(console=ConsoleSettings(on=False)), print, tmp_path / "log") == (None, ())
 
 
 def test_a_server_that_listens_everywhere_is_reached_here() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,14 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.console import federate
-from weft.console import pages
-from weft.console.merging import UNREACHABLE, Told, federations
-from weft.console.pages import Page, Publication
-from weft.console.patches import difference, merged, without_nulls
-from weft.console.picture import SECTIONS, SILENCE, Look, Painter, look_of, view
-from weft.console.rates import FEDERATE, rated, with_rates
+from weft.console import merging, pages, patches, picture, rates
+from weft.console.merging import UNREACHABLE, NodeReport
+from weft.console.pages import Page, ShownPicture
+from weft.console.picture import SECTIONS, SILENCE, Look, Painter, look_of
+from weft.console.rates import FEDERATE
 
 Object = dict[str, Any]
+# Tests look deep inside of what is JSON, and make some that is not.
+federations: Callable[..., Any] = merging.federations
+difference: Callable[..., Any] = patches.difference
+merged: Callable[..., Any] = patches.merged
+without_nulls: Callable[..., Any] = patches.without_nulls
+view: Callable[..., Any] = picture.view
+rated: Callable[..., Any] = rates.rated
+with_rates: Callable[..., Any] = rates.with_rates
 
 NAMES = st.sampled_from(["a", "b", "c", "__proto__", "", "<script>"])
 PLAIN = (
@@ -100,7 +108,7 @@ def test_a_page_has_what_it_looks_at_whatever_it_missed(
                 continue
             numbered += 1
             picture = {"federations": step, "console": {"pages": 1}}
-            newest = Publication(numbered, picture)
+            newest = ShownPicture(numbered, picture)
             page.offer(newest)
             if numbered == 1 or data.draw(st.booleans()) or step is first:
                 text = page.message()
@@ -190,7 +198,7 @@ def test_of_each_federate_the_facts_of_its_own_node_and_members_as_the_home_has_
         if node in world["sent"]:
             classes["C"]["sent"] = world["sent"][node]
         facts = {"home": world["home"], "federates": members, "classes": classes}
-        told.append(Told(node, {"federations": {"F": facts}}, node in world["up"]))
+        told.append(NodeReport(node, {"federations": {"F": facts}}, node in world["up"]))
     made = federations(told)["F"]
     assert set(made["federates"]) == set(world["federates"])
     for name, at in world["federates"].items():
@@ -207,9 +215,12 @@ def test_of_each_federate_the_facts_of_its_own_node_and_members_as_the_home_has_
 
 def test_who_has_left_is_gone_once_the_home_says_so() -> None:
     """A node that does not answer any more last said that the federate was there."""
-    old = {"home": "S1", "federates": {"a": federate("a", "S2")}}
-    new = {"home": "S1", "federates": {}}
-    told = [Told("S2", {"federations": {"F": old}}, False), Told("S1", {"federations": {"F": new}}, True)]
+    old: Object = {"home": "S1", "federates": {"a": federate("a", "S2")}}
+    new: Object = {"home": "S1", "federates": {}}
+    told = [
+        NodeReport("S2", {"federations": {"F": old}}, False),
+        NodeReport("S1", {"federations": {"F": new}}, True),
+    ]
     assert federations(told)["F"]["federates"] == {}
 
 
@@ -221,7 +232,8 @@ def test_a_node_is_down_when_it_has_not_answered_for_three_seconds_though_asked(
     painter.named("S1", "S1", "here:1")
 
     def state(now: float) -> Any:
-        return painter.paint(now)["nodes"]["S1"]
+        painted: Any = painter.paint(now)
+        return painted["nodes"]["S1"]
 
     assert state(0.0)["state"] == "starting"
     painter.asked("S1", 10.0)
@@ -245,9 +257,9 @@ def test_two_that_call_themselves_the_same_are_not_mixed_up() -> None:
     assert painter.answered("here:1", {"node": "server", "federations": {"F": {"federates": {}}}}, 1.0) == ""
     why = painter.answered("here:2", {"node": "server", "federations": {"G": {"federates": {}}}}, 1.0)
     assert "here:2 calls itself 'server', as here:1 does" in why
-    picture = painter.paint(1.0)
-    assert picture["nodes"]["here:2"]["state"] == "down"
-    assert list(picture["federations"]) == ["F"]
+    painted: Any = painter.paint(1.0)
+    assert painted["nodes"]["here:2"]["state"] == "down"
+    assert list(painted["federations"]) == ["F"]
 
 
 def test_details_go_only_to_who_looks_at_them() -> None:
@@ -272,11 +284,13 @@ def test_how_long_a_link_is_up_is_told_in_seconds() -> None:
 def test_whom_a_federate_waits_for_is_for_the_home_to_say() -> None:
     """A node elsewhere knows who was behind when the bound last changed; texts that are no federates are its own."""
     waits = {"requested": 27, "asks": "TAR"}
-    home = {"tank": {"node": "S1"} | waits | {"blocked_by": ["radar"]}, "radar": {"node": "S2"}}
+    home: Object = {"tank": {"node": "S1"} | waits | {"blocked_by": ["radar"]}, "radar": {"node": "S2"}}
     home["sub"] = {"node": "S3"} | waits | {"blocked_by": ["radar"]}
-    there = {"sub": {"node": "S3"} | waits | {"blocked_by": ["the operator (paused)", "tank", "radar"]}}
+    there: Object = {
+        "sub": {"node": "S3"} | waits | {"blocked_by": ["the operator (paused)", "tank", "radar"]}
+    }
     told = [
-        Told(node, {"federations": {"F": {"home": "S1", "federates": federates}}}, True)
+        NodeReport(node, {"federations": {"F": {"home": "S1", "federates": federates}}}, True)
         for node, federates in (("S1", home), ("S3", there))
     ]
     found = federations(told)["F"]["federates"]

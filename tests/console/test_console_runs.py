@@ -172,12 +172,12 @@ def test_what_cannot_be_read_is_listed_with_the_reason(tmp_path: Path) -> None:
     (run / "review" / "review.json").write_text('{"audits": {"causal"')
     shelf = Shelf(str(tmp_path))
     shelf.look()
-    shown = Reviews(shelf).shown()
+    shown: Any = Reviews(shelf).shown()
     assert shown[run.name]["started"] == 5.0
     assert shown[run.name]["review"]["state"] == "failed"
     assert "start the review again" in shown[run.name]["review"]["error"]
     (run / "review" / "review.json").write_text('{"audits": {"causal": {"violations": 4}}}')
-    review = Reviews(shelf).shown()[run.name]["review"]
+    review: Any = Reviews(shelf).shown()[run.name]["review"]
     assert (review["state"], review["violations"]) == ("done", 4)
     assert "report" not in review
     assert Shelf("").shown() == {}

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "weft" / "fabric"
-MODULES = ("clock", "sides", "ways", "channel")  # what is mutated, and what comes between
+MODULES = ("clock", "domain_state", "server_routes", "channel")  # what is mutated, and what comes between
 
 # name: module, what stands there, what the mutant has instead
 MUTANTS = {
@@ -24,9 +24,9 @@ MUTANTS = {
         "clock", "self._set(cell, values[index], peer)", "self._set(cell, values[index], self.source[cell])",
     ),
     "without the own entry": (
-        "channel", "arrived = self._read(side, peer, packet)",
-        """arrived = self._read(side, peer, packet)
-        packet.number = side.clock.received[sender] + 1 + len(side.waiting[sender])""",
+        "channel", "arrived = self._read(state, peer, packet)",
+        """arrived = self._read(state, peer, packet)
+        packet.number = state.clock.received[sender] + 1 + len(state.waiting[sender])""",
     ),
     # and what else the channel must not do
     "a multicast is a series of sends": (
@@ -36,25 +36,25 @@ MUTANTS = {
     "no check of the column": ("clock", "if values[index] > value[rows[index] * size + own]:", "if False:"),
     "duplicates are delivered": ("clock", "return DUPLICATE if number <= delivered else WAIT", "return DELIVER"),
     "what waited is not looked at again": (
-        "channel", "            self._deliver(side, arrived)\n            self._release(side)\n",
-        "            self._deliver(side, arrived)\n",
+        "channel", "            self._deliver(state, arrived)\n            self._release(state)\n",
+        "            self._deliver(state, arrived)\n",
     ),
     "the clock is not saved": ("channel", "        if not clock.unsaved:\n", "        if True:\n"),
     "what waits is not saved": (
-        "channel", "self._changes.waiting[side.domain, sender, packet.number] = packet", "pass",
+        "channel", "self._changes.waiting[state.domain, sender, packet.number] = packet", "pass",
     ),
     "unacknowledged packets are not sent again": (
-        "channel", "for packet in side.out[place].values():", "for packet in ():",
+        "channel", "for packet in state.out[place].values():", "for packet in ():",
     ),
     # … about servers that are lost
     "what waits for a lost server waits for ever": (
-        "channel", "progress = self._release_without_lost(side)", "pass",
+        "channel", "progress = self._release_without_lost(state)", "pass",
     ),
     "what waits when a server is lost is not looked at": (
-        "channel", "                self._release(side)\n\n    def found", "\n    def found",
+        "channel", "                self._release(state)\n\n    def found", "\n    def found",
     ),
     "a server that was lost is never waited for again": (
-        "channel", "                side.lost[place] = False\n", "",
+        "channel", "                state.lost[place] = False\n", "",
     ),
     "what comes late from a lost server is taken for repeated": (
         "clock", "delivered = self.received[peer]", "delivered = self.value[peer * self.size + self.own]",

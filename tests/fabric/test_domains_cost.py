@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from fabric.network import Network
-from fabric.topologies import FIGURE_2, random_forest
-from weft.fabric import Hop, Topology, cost, plan, route_cost, tree_cost, tree_servers
+from fabric.topologies import FIGURE_2, random_forest, route_cost, tree_cost, tree_servers
+from weft.fabric import Hop, Topology, cost, plan
 from weft.model.errors import FabricError, SettingsError
 
 

@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric.topologies import CHAIN, CYCLIC, FIGURE_2, of
+from fabric.topologies import CHAIN, CYCLIC, FIGURE_2, is_forest, of
 from weft.fabric import (
-    Release,
+    ReleaseRule,
     Topology,
     examine_domains,
     faults,
-    is_forest,
     kept_back,
     kept_names,
     parse_domains,
@@ -259,8 +258,8 @@ def test_certificates_and_releases_are_read() -> None:
         frozenset(["HLAinteractionRoot.Fire", "HLAobjectRoot.Tank"]),
     )
     assert domains.releases == (
-        Release(car, from_domain="A", to_domain="B"),
-        Release(fire, from_server="r", to_server="q"),
+        ReleaseRule(car, from_domain="A", to_domain="B"),
+        ReleaseRule(fire, from_server="r", to_server="q"),
     )
     rules = domains.releases
     assert kept_names(rules, "A", "q", "B", "r") == car

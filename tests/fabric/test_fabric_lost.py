@@ -107,7 +107,7 @@ def test_a_restart_knows_what_is_missing(restarted: bool) -> None:
     wires.channels["a"].receive(wires.number["d"], packet)  # repeated
     wires.carry("d", "a")
     assert wires.got["a"] == [b"from b", b"d1", b"d2"]
-    assert not wires.channels["a"].sides[0].clock.missing(wires.number["d"])
+    assert not wires.channels["a"].states[0].clock.missing(wires.number["d"])
 
 
 def test_who_is_found_is_waited_for() -> None:
@@ -148,4 +148,4 @@ def test_only_neighbours_matter() -> None:
         wires.channels["a"].lost(server)
         wires.channels["a"].found(server)
     wires.channels["a"].lost(wires.number["c"])
-    assert not any(side.lost_count for side in wires.channels["a"].sides.values())
+    assert not any(state.lost_count for state in wires.channels["a"].states.values())

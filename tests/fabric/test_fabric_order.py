@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fabric.network import CLEAR, STORM, Checker, Network, Weather
-from fabric.topologies import CYCLIC, some
-from weft.fabric import Topology, is_forest, shortest_cycle
+from fabric.topologies import CYCLIC, is_forest, some
+from weft.fabric import Topology, shortest_cycle
 
 RUNS = 350
 SOAK_RUNS = 10_000

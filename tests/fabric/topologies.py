@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from weft.fabric import Topology, plan
+from weft.fabric import Hop, Topology, plan
 
 FIGURE_2 = Topology(
     tuple(f"S{number}" for number in range(1, 9)),
@@ -54,3 +54,33 @@ def some(seed: int) -> Topology:
         return random_forest(Random(seed))
     topology = ("flat", "bus", "daisy", "tree")[kind - 3]
     return plan(3 + size % 8, topology)
+
+
+def is_forest(topology: Topology) -> bool:
+    """Is there no cycle?  Servers and domains that hang by one thread are taken away until there are none of these."""
+    held = {
+        ("domain", name): {("server", one) for one in members} for name, members in topology.domains.items()
+    }
+    for name, members in topology.domains.items():
+        for one in members:
+            held.setdefault(("server", one), set()).add(("domain", name))
+    while loose := [vertex for vertex, others in held.items() if len(others) < 2]:
+        for vertex in loose:
+            for other in held.pop(vertex):
+                held.get(other, set()).discard(vertex)
+    return not held
+
+
+def route_cost(topology: Topology, hops: list[Hop]) -> int:
+    return sum(len(topology.domains[hop.domain]) ** 2 for hop in hops)
+
+
+def tree_servers(size: int, branches: int, depth: int) -> int:
+    """The servers of a full tree of domains: `size` in each, `branches` sub-domains below each, `depth` levels below the root."""
+    domains = sum([int(branches**level) for level in range(depth + 1)])
+    return 1 + (size - 1) * domains
+
+
+def tree_cost(size: int, depth: int) -> int:
+    """The most a message costs there: up to the root, through it, and down."""
+    return (2 * depth + 1) * size**2

@@ -24,7 +24,7 @@ from weft import (
 )
 from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork
 from weft.model.errors import FederateOwnsAttributes, InconsistentFOM
-from weft.ordering.group import Stamp
+from weft.ordering.group import GroupStamp
 from weft.ordering.group_tags import split_tag, write_stamp
 
 LEAVE = ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST
@@ -187,7 +187,7 @@ def test_time_stamped_messages_are_left_alone() -> None:
     rtis[0].publish_interaction_class(event)
     rtis[1].subscribe_interaction_class(event)
     drain(*rtis)
-    for tag in (b"plain", write_stamp(Stamp(b"abcdef", 3, ())), b"3&&*&616263646566&", b""):
+    for tag in (b"plain", write_stamp(GroupStamp(b"abcdef", 3, ())), b"3&&*&616263646566&", b""):
         rtis[0].send_interaction(event, {}, tag, HLAfloat64Time(1.0))
         drain(*rtis)
         assert [arguments[2] for arguments in logs[1].of("receive_interaction")] == [tag]

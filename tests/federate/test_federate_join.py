@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
 
 import weft
+from host.mesh_nodes import write_file
+from host.served import serving
 from weft import EmbeddedNode, Federate, FederateAmbassador, RTIambassador
 from weft.cli.data import object_model
+from weft.fabric import Topology
 from weft.host import NodeHost
 from weft.host.simulated.simulated import SimulatedConnection, SimulatedNetwork
 from weft.model.errors import (
@@ -118,6 +122,32 @@ def test_the_error_in_the_block_is_the_one_reported(host: NodeHost) -> None:
             1 / 0
     with pytest.raises(NotConnected):
         one.poll()
+
+
+def test_leaving_is_quiet_when_the_server_has_ended() -> None:
+    """A body that ended well is not turned into an error because there is nothing left to resign from."""
+    with contextlib.ExitStack() as server:
+        running = server.enter_context(serving())
+        with weft.join("Range", "one", fom=RANGE, rti=running.address()) as one:
+            one.register("Tank")
+            server.close()
+    with pytest.raises(NotConnected):
+        one.poll()
+
+
+def test_leaving_is_quiet_when_the_node_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same at a node of a mesh inside the process, which is the home of the federation."""
+    monkeypatch.setenv("WEFT_SERVE_RUN_DIRECTORY", str(tmp_path / "runs"))
+    file = write_file(tmp_path, Topology(("S1", "S2"), {"A": ("S1", "S2")}))
+    with weft.join("Range", "one", fom=RANGE, rti=f"mesh://S1@{file}"):
+        weft.stop_node()
+
+
+def test_leaving_is_quiet_when_the_rti_has_resigned_the_federate(host: NodeHost) -> None:
+    """So it is for one that an operator has resigned."""
+    with weft.join("Range", "one", fom=RANGE, host=host) as one:
+        one.rti.steer("resign", "Range", "one")
+    assert members(host) == set()
 
 
 def test_a_name_that_is_taken(host: NodeHost) -> None:

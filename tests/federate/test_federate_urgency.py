@@ -1,4 +1,5 @@
-"""Issue 7, item 7, the Python way: urgency and deadlines with a subscription, groups with values (docs/urgency.md)."""
+"""Issue 7, item 7, the Python way: urgency and deadlines with a subscription, groups with values
+(docs/explanation/urgency.md)."""
 
 from __future__ import annotations
 
@@ -176,7 +177,7 @@ def test_a_save_keeps_what_was_asked_for(tmp_path: Path) -> None:
 def test_what_happens_to_a_callback_with_a_deadline_is_recorded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Issued, begun, over and missed are rows of the run (docs/recording.md), and `weft timeline` counts them."""
+    """Issued, begun, over and missed are rows of the run (docs/how-to/recording.md), and `weft timeline` counts them."""
     node = weft.EmbeddedNode()
     node.record(tmp_path)
     with (

@@ -1,8 +1,10 @@
 """What a federate has asked for is pending until its callback is delivered, not until the RTI has decided.
 
 IEEE 1516.1-2025: 8.2 and 8.5 (Enable Time Regulation, Constrained), 8.8 to 8.12 (advances), 8.4, 8.7, 8.20 to 8.22 (what needs
-regulation or constraint), 7.9 (Attribute Ownership Acquisition If Available), 6.4, 6.8 (names), 6.25, 6.30 (transportation
-types).  Embedded, at a server (waiting or not), and over own nodes; in both callback models.
+regulation or constraint), 7.2 to 7.19 (ownership), with 4.12, 5.3, 6.10, 6.16 and 6.18 (what needs to own, or not to be
+acquiring), 6.4, 6.8 (names), 6.25, 6.30 (transportation types).
+
+Embedded, at a server (waiting or not), and over own nodes; in both callback models.
 """
 
 from __future__ import annotations
@@ -19,18 +21,27 @@ from host.mesh_nodes import write_file
 from host.served import eventually, serving
 from support.fom import RELIABLE, fom
 from support.recorder import Recorder
-from weft import CallbackModel, ResignAction, RTIambassador, RtiConfiguration
+from weft import CallbackModel, OrderType, ResignAction, RTIambassador, RtiConfiguration
 from weft.fabric import Topology
 from weft.host.in_process.embedded import EmbeddedNode
 from weft.model.errors import (
+    AttributeAcquisitionWasNotRequested,
     AttributeAlreadyBeingAcquired,
     AttributeAlreadyBeingChanged,
+    AttributeAlreadyBeingDivested,
+    AttributeAlreadyOwned,
+    AttributeDivestitureWasNotRequested,
+    AttributeNotOwned,
+    DeletePrivilegeNotHeld,
+    FederateOwnsAttributes,
     InteractionClassAlreadyBeingChanged,
     InTimeAdvancingState,
     InvalidLogicalTime,
     LogicalTimeAlreadyPassed,
+    NoAcquisitionPending,
     NotConnected,
     ObjectInstanceNameNotReserved,
+    OwnershipAcquisitionPending,
     RequestForTimeConstrainedPending,
     RequestForTimeRegulationPending,
     RestoreInProgress,
@@ -38,6 +49,7 @@ from weft.model.errors import (
     TimeConstrainedIsNotEnabled,
     TimeRegulationIsNotEnabled,
 )
+from weft.model.handles import AttributeHandle, ObjectInstanceHandle
 from weft.model.time import HLAinteger64Interval, HLAinteger64Time
 
 NAME = "F"
@@ -279,6 +291,275 @@ def test_ownership_names_and_transportation_are_pending_until_told(sites: list[S
     one.until("confirm_interaction_transportation_type_change")
 
 
+def shared(sites: list[Site]) -> tuple[ObjectInstanceHandle, frozenset[AttributeHandle]]:
+    """An instance that the first federate owns and both publish and know, and one of its attributes."""
+    one, two = sites
+    h = handles()
+    chosen = frozenset(h.set_of("Name"))
+    for site in sites:
+        site.rti.publish_object_class_attributes(h.classes[TANK], chosen)
+        site.rti.subscribe_object_class_attributes(h.classes[TANK], chosen)
+    thing = one.rti.register_object_instance(h.classes[TANK])
+    two.until("discover_object_instance")
+    return thing, chosen
+
+
+def grant(sites: list[Site]) -> tuple[ObjectInstanceHandle, frozenset[AttributeHandle]]:
+    """As `shared`; the second has asked for the attribute, the RTI has given it that, and it has not been told yet."""
+    thing, chosen = shared(sites)
+    one, two = sites
+    two.rti.attribute_ownership_acquisition(thing, chosen, b"")
+    one.until("request_attribute_ownership_release")
+    assert one.rti.attribute_ownership_divestiture_if_wanted(thing, chosen, b"") == chosen
+    for attribute in chosen:
+        assert not one.rti.is_attribute_owned_by_federate(thing, attribute)
+    one.rti.query_attribute_ownership(thing, chosen)
+    one.until("inform_attribute_ownership")
+    assert one.ears.of("inform_attribute_ownership")[-1][2] == one.rti.get_federate_handle("F1")
+    return thing, chosen
+
+
+def test_an_acquisition_lasts_until_it_is_told(sites: list[Site]) -> None:
+    """7.7 to 7.9, 7.19, 6.10, 7.2, 7.3: who has not been told does not own, and is still acquiring; others see the new owner."""
+    thing, chosen = grant(sites)
+    two = sites[1].rti
+    (attribute,) = chosen
+    assert not two.is_attribute_owned_by_federate(thing, attribute)
+    with pytest.raises(AttributeAlreadyBeingAcquired):
+        two.attribute_ownership_acquisition_if_available(thing, chosen, b"")
+    with pytest.raises(AttributeNotOwned):
+        two.update_attribute_values(thing, {attribute: b"x"}, b"")
+    for divest in (
+        two.unconditional_attribute_ownership_divestiture,
+        two.negotiated_attribute_ownership_divestiture,
+        two.confirm_divestiture,
+        two.attribute_ownership_divestiture_if_wanted,
+        two.attribute_ownership_release_denied,
+    ):
+        with pytest.raises(AttributeNotOwned):
+            divest(thing, chosen, b"")
+    with pytest.raises(AttributeNotOwned):
+        two.cancel_negotiated_attribute_ownership_divestiture(thing, chosen)
+    with pytest.raises(AttributeNotOwned):
+        two.change_attribute_order_type(thing, chosen, OrderType.RECEIVE)
+    with pytest.raises(AttributeNotOwned):
+        two.request_attribute_transportation_type_change(
+            thing, chosen, two.get_transportation_type_handle(RELIABLE)
+        )
+    two.attribute_ownership_acquisition(thing, chosen, b"")  # again: it is told once
+    sites[1].until("attribute_ownership_acquisition_notification")
+    assert two.is_attribute_owned_by_federate(thing, attribute)
+    two.update_attribute_values(thing, {attribute: b"x"}, b"")
+    with pytest.raises(FederateOwnsAttributes):
+        two.attribute_ownership_acquisition(thing, chosen, b"")
+    with pytest.raises(AttributeAlreadyOwned):
+        two.cancel_attribute_ownership_acquisition(thing, chosen)
+    two.unconditional_attribute_ownership_divestiture(thing, chosen, b"")
+    assert sites[1].ears.count("attribute_ownership_acquisition_notification") == 1
+
+
+def test_a_cancellation_may_come_too_late(sites: list[Site]) -> None:
+    """7.15, 7.16: whoever cancels what was granted and not told is told of the grant, and of no cancellation."""
+    thing, chosen = grant(sites)
+    two = sites[1]
+    (attribute,) = chosen
+    two.rti.cancel_attribute_ownership_acquisition(thing, chosen)
+    assert not two.rti.is_attribute_owned_by_federate(thing, attribute)
+    two.until("attribute_ownership_acquisition_notification")
+    assert two.rti.is_attribute_owned_by_federate(thing, attribute)
+    assert two.ears.count("confirm_attribute_ownership_acquisition_cancellation") == 0
+
+
+def test_a_cancellation_lasts_until_it_is_confirmed(sites: list[Site]) -> None:
+    """7.15, 7.16, 7.9, 5.3: until then the acquisition is under way, and asked for again it goes on."""
+    (thing, chosen), h = shared(sites), handles()
+    one, two = sites
+    two.rti.attribute_ownership_acquisition(thing, chosen, b"")
+    two.rti.cancel_attribute_ownership_acquisition(thing, chosen)
+    with pytest.raises(AttributeAcquisitionWasNotRequested):
+        two.rti.cancel_attribute_ownership_acquisition(thing, chosen)
+    with pytest.raises(AttributeAlreadyBeingAcquired):
+        two.rti.attribute_ownership_acquisition_if_available(thing, chosen, b"")
+    with pytest.raises(OwnershipAcquisitionPending):
+        two.rti.unpublish_object_class_attributes(h.classes[TANK], chosen)
+    two.until("confirm_attribute_ownership_acquisition_cancellation")
+    two.rti.attribute_ownership_acquisition_if_available(thing, chosen, b"")
+    two.until("attribute_ownership_unavailable")
+    two.rti.attribute_ownership_acquisition(thing, chosen, b"")
+    two.rti.cancel_attribute_ownership_acquisition(thing, chosen)
+    two.rti.attribute_ownership_acquisition(thing, chosen, b"")
+    two.until("confirm_attribute_ownership_acquisition_cancellation")
+    one.rti.unconditional_attribute_ownership_divestiture(thing, chosen, b"")
+    (attribute,) = chosen
+    assert not two.rti.is_attribute_owned_by_federate(thing, attribute)
+    two.until("attribute_ownership_acquisition_notification")
+    assert two.rti.is_attribute_owned_by_federate(thing, attribute)
+
+
+def test_a_denial_lasts_until_it_is_told(sites: list[Site]) -> None:
+    """7.10, 7.12: who has not been told that it is unavailable is acquiring, and may cancel that in vain."""
+    thing, chosen = shared(sites)
+    one, two = sites
+    two.rti.attribute_ownership_acquisition(thing, chosen, b"")
+    one.until("request_attribute_ownership_release")
+    one.rti.attribute_ownership_release_denied(thing, chosen, b"")
+    with pytest.raises(AttributeAlreadyBeingAcquired):
+        two.rti.attribute_ownership_acquisition_if_available(thing, chosen, b"")
+    with pytest.raises(OwnershipAcquisitionPending):
+        two.rti.local_delete_object_instance(thing)
+    two.rti.cancel_attribute_ownership_acquisition(thing, chosen)
+    two.until("attribute_ownership_unavailable")
+    with pytest.raises(AttributeAcquisitionWasNotRequested):
+        two.rti.cancel_attribute_ownership_acquisition(thing, chosen)
+    two.rti.attribute_ownership_acquisition_if_available(thing, chosen, b"")
+    two.until("attribute_ownership_unavailable")
+    two.rti.local_delete_object_instance(thing)
+
+
+@pytest.mark.parametrize(
+    "service", ["attribute_ownership_acquisition", "attribute_ownership_acquisition_if_available"]
+)
+def test_what_is_pending_holds_declarations_and_membership(sites: list[Site], service: str) -> None:
+    """5.3, 6.18, 4.12: OwnershipAcquisitionPending until the federate has been told, whatever the RTI has decided."""
+    (thing, chosen), h = shared(sites), handles()
+    one, two = sites
+    one.rti.unconditional_attribute_ownership_divestiture(thing, chosen, b"")
+    two.until("request_attribute_ownership_assumption")
+    getattr(two.rti, service)(thing, chosen, b"")
+    refusals: list[Callable[[], None]] = [
+        lambda: two.rti.unpublish_object_class(h.classes[TANK]),
+        lambda: two.rti.unpublish_object_class_attributes(h.classes[TANK], chosen),
+        lambda: two.rti.local_delete_object_instance(thing),
+        lambda: two.rti.resign_federation_execution(ResignAction.NO_ACTION),
+        lambda: two.rti.resign_federation_execution(ResignAction.UNCONDITIONALLY_DIVEST_ATTRIBUTES),
+    ]
+    for refused in refusals:
+        with pytest.raises(OwnershipAcquisitionPending):
+            refused()
+    two.rti.unpublish_object_class(h.classes["Vehicle"])
+    two.until("attribute_ownership_acquisition_notification")
+    two.rti.unpublish_object_class_attributes(h.classes[TANK], chosen)
+
+
+def test_if_available_is_asked_twice(sites: list[Site]) -> None:
+    """7.9, 7.8: asked for again, or for good, before the outcome was told: it is told once."""
+    thing, chosen = shared(sites)
+    one, two = sites
+    one.rti.unconditional_attribute_ownership_divestiture(thing, chosen, b"")
+    two.rti.attribute_ownership_acquisition_if_available(thing, chosen, b"")
+    two.rti.attribute_ownership_acquisition_if_available(thing, chosen, b"")
+    two.rti.attribute_ownership_acquisition(thing, chosen, b"")
+    (attribute,) = chosen
+    assert not two.rti.is_attribute_owned_by_federate(thing, attribute)
+    two.until("attribute_ownership_acquisition_notification")
+    assert two.rti.is_attribute_owned_by_federate(thing, attribute)
+    with pytest.raises(FederateOwnsAttributes):
+        two.rti.attribute_ownership_acquisition_if_available(thing, chosen, b"")
+
+
+def test_the_privilege_to_delete_is_held_once_it_is_told(sites: list[Site]) -> None:
+    """6.16: DeletePrivilegeNotHeld before."""
+    thing, _ = shared(sites)
+    one, two = sites
+    tank = handles().classes[TANK]
+    privilege = frozenset([two.rti.get_attribute_handle(tank, "HLAprivilegeToDeleteObject")])
+    two.rti.publish_object_class_attributes(tank, privilege)
+    one.rti.unconditional_attribute_ownership_divestiture(thing, privilege, b"")
+    two.rti.attribute_ownership_acquisition(thing, privilege, b"")
+    with pytest.raises(DeletePrivilegeNotHeld):
+        two.rti.delete_object_instance(thing, b"")
+    two.until("attribute_ownership_acquisition_notification")
+    two.rti.delete_object_instance(thing, b"")
+
+
+def test_a_divestiture_is_confirmed_when_that_was_asked_for(sites: list[Site]) -> None:
+    """7.3, 7.5, 7.6, 7.14: as long as the request to confirm is not delivered, nobody is known to want it."""
+    thing, chosen = shared(sites)
+    one, two = sites
+    for _ in range(2):
+        one.rti.negotiated_attribute_ownership_divestiture(thing, chosen, b"")
+        with pytest.raises(AttributeAlreadyBeingDivested):
+            one.rti.negotiated_attribute_ownership_divestiture(thing, chosen, b"")
+        two.until("request_attribute_ownership_assumption")
+        two.rti.attribute_ownership_acquisition(thing, chosen, b"")
+        with pytest.raises(NoAcquisitionPending):
+            one.rti.confirm_divestiture(thing, chosen, b"")
+        one.until("request_divestiture_confirmation")
+        one.rti.cancel_negotiated_attribute_ownership_divestiture(thing, chosen)
+        with pytest.raises(AttributeDivestitureWasNotRequested):
+            one.rti.confirm_divestiture(thing, chosen, b"")
+        one.until("request_attribute_ownership_release")
+        two.rti.cancel_attribute_ownership_acquisition(thing, chosen)
+        two.until("confirm_attribute_ownership_acquisition_cancellation")
+    two.rti.attribute_ownership_acquisition(thing, chosen, b"")
+    one.until("request_attribute_ownership_release")
+    one.rti.negotiated_attribute_ownership_divestiture(thing, chosen, b"")
+    one.until("request_divestiture_confirmation")
+    one.rti.confirm_divestiture(thing, chosen, b"")
+    two.until("attribute_ownership_acquisition_notification")
+
+
+def test_within_the_notification_it_is_owned(sites: list[Site]) -> None:
+    """7.7: a federate may update in the very callback that tells of its ownership."""
+    thing, chosen = grant(sites)
+    two = sites[1]
+    (attribute,) = chosen
+    owned: list[bool] = []
+
+    def use(*_: object) -> None:
+        two.rti.update_attribute_values(thing, {attribute: b"x"}, b"")
+        owned.append(two.rti.is_attribute_owned_by_federate(thing, attribute))
+
+    two.ears.on["attribute_ownership_acquisition_notification"] = use
+    two.until("attribute_ownership_acquisition_notification")
+    assert eventually(lambda: owned == [True])
+
+
+def test_an_acquisition_is_pending_again_after_a_restore(sites: list[Site]) -> None:
+    """4.32, 7.8: what was asked for at the save is asked for again; what was asked for since is not."""
+    thing, chosen = shared(sites)
+    one, two = sites
+    (attribute,) = chosen
+    save(sites, "before")
+    two.rti.attribute_ownership_acquisition(thing, chosen, b"")
+    one.until("request_attribute_ownership_release")
+    save(sites, "during")
+    with pytest.raises(AttributeAlreadyBeingAcquired):
+        two.rti.attribute_ownership_acquisition_if_available(thing, chosen, b"")
+    one.rti.attribute_ownership_divestiture_if_wanted(thing, chosen, b"")
+    two.until("attribute_ownership_acquisition_notification")
+    restore(sites, "during")
+    assert not two.rti.is_attribute_owned_by_federate(thing, attribute)
+    with pytest.raises(AttributeAlreadyBeingAcquired):
+        two.rti.attribute_ownership_acquisition_if_available(thing, chosen, b"")
+    one.rti.attribute_ownership_divestiture_if_wanted(thing, chosen, b"")
+    assert not two.rti.is_attribute_owned_by_federate(thing, attribute)
+    two.until("attribute_ownership_acquisition_notification")
+    assert two.rti.is_attribute_owned_by_federate(thing, attribute)
+    restore(sites, "before")
+    two.rti.attribute_ownership_acquisition_if_available(thing, chosen, b"")
+    two.until("attribute_ownership_unavailable")
+
+
+def save(sites: list[Site], label: str) -> None:
+    sites[0].rti.request_federation_save(label)
+    for site in sites:
+        site.until("initiate_federate_save")
+        site.rti.federate_save_begun()
+        site.rti.federate_save_complete()
+    for site in sites:
+        site.until("federation_saved")
+
+
+def restore(sites: list[Site], label: str) -> None:
+    sites[0].rti.request_federation_restore(label)
+    for site in sites:
+        site.until("initiate_federate_restore")
+        site.rti.federate_restore_complete()
+    for site in sites:
+        site.until("federation_restored")
+
+
 def test_nothing_is_pending_after_resigning_or_restoring(sites: list[Site]) -> None:
     """4.12, 4.32: a federate that begins anew, or from a save, has asked for nothing since."""
     site = sites[0]
@@ -329,22 +610,11 @@ def test_an_advance_is_pending_again_after_a_restore(sites: list[Site]) -> None:
     waiting.rti.enable_time_constrained()
     waiting.until("time_constrained_enabled")
     waiting.rti.time_advance_request(at(5))
-    waiting.rti.request_federation_save("noon")
-    for site in sites:
-        site.until("initiate_federate_save")
-        site.rti.federate_save_begun()
-        site.rti.federate_save_complete()
-    for site in sites:
-        site.until("federation_saved")
+    save(sites, "noon")
     other.rti.time_advance_request(at(7))
     waiting.until("time_advance_grant")
     other.until("time_advance_grant")
-    waiting.rti.request_federation_restore("noon")
-    for site in sites:
-        site.until("initiate_federate_restore")
-        site.rti.federate_restore_complete()
-    for site in sites:
-        site.until("federation_restored")
+    restore(sites, "noon")
     with pytest.raises(InTimeAdvancingState):
         waiting.rti.modify_lookahead(ONE)
     other.rti.time_advance_request(at(7))
@@ -366,13 +636,7 @@ def test_who_is_not_connected_is_told_that(places: list[Callable[..., None]]) ->
 def test_an_advance_outlives_a_restore_that_is_aborted(sites: list[Site]) -> None:
     """4.33, 8.8: whoever waits for its grant when a restore begins and is given up is granted afterwards, or may ask again."""
     one, two = sites
-    one.rti.request_federation_save("noon")
-    for site in sites:
-        site.until("initiate_federate_save")
-        site.rti.federate_save_begun()
-        site.rti.federate_save_complete()
-    for site in sites:
-        site.until("federation_saved")
+    save(sites, "noon")
     two.rti.enable_time_regulation(ONE)
     two.until("time_regulation_enabled")
     one.rti.enable_time_constrained()

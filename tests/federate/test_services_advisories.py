@@ -8,6 +8,7 @@ import pytest
 
 from support.federation import Federation, federation
 from support.fom import ADVISORIES, fom
+from support.placement import Placement
 from support.refusals import TANK
 from weft import ResignAction
 
@@ -17,8 +18,8 @@ ON, OFF = "turn_updates_on_for_object_instance", "turn_updates_off_for_object_in
 IN, OUT = "attributes_in_scope", "attributes_out_of_scope"
 
 
-def advised(**more: Any) -> Any:
-    return federation(2, model=ALL_ON, **more)
+def advised(*, placement: Placement, **more: Any) -> Any:
+    return federation(2, model=ALL_ON, **more, placement=placement)
 
 
 def unsubscribe(f: Federation, i: int, object_class: str, *names: str) -> None:
@@ -27,9 +28,9 @@ def unsubscribe(f: Federation, i: int, object_class: str, *names: str) -> None:
     )
 
 
-def test_registration_starts_and_stops_with_the_first_and_the_last_subscriber() -> None:
+def test_registration_starts_and_stops_with_the_first_and_the_last_subscriber(placement: Placement) -> None:
     """Clauses 5.14 and 5.15: told once each way, whichever comes first, publication or subscription."""
-    with federation(3, model=ALL_ON) as f:
+    with federation(3, model=ALL_ON, placement=placement) as f:
         tank = f.object_class(TANK)
         f.publish(0, TANK, "Name")
         f.subscribe(1, "Vehicle", "Name")  # a superclass counts
@@ -49,18 +50,20 @@ def test_registration_starts_and_stops_with_the_first_and_the_last_subscriber() 
     [(TANK, "Ammo", True), (TANK, "Name", False), ("Vehicle.Aircraft", "Name", True)],
     ids=["another attribute", "passive", "another class"],
 )
-def test_who_does_not_count_for_registration(object_class: str, attribute: str, active: bool) -> None:
+def test_who_does_not_count_for_registration(
+    object_class: str, attribute: str, active: bool, placement: Placement
+) -> None:
     """Clause 5.14: only active subscriptions, to a published attribute, in the lineage of the published class."""
-    with advised() as f:
+    with advised(placement=placement) as f:
         f.publish(0, TANK, "Name")
         f.subscribe(0, TANK, "Name")  # one's own does not count either
         f.subscribe(1, object_class, attribute, active=active)
         assert f.heard(0) == []
 
 
-def test_unpublishing_a_part_stops_registration_only_if_nothing_wanted_is_left() -> None:
+def test_unpublishing_a_part_stops_registration_only_if_nothing_wanted_is_left(placement: Placement) -> None:
     """Clauses 5.3 and 5.15: the class stays published, so the federate is told; without any change it is not."""
-    with advised() as f:
+    with advised(placement=placement) as f:
         tank = f.object_class(TANK)
         f.publish(0, TANK, "Name", "Ammo", "Crew")
         f.subscribe(1, TANK, "Name")
@@ -74,9 +77,9 @@ def test_unpublishing_a_part_stops_registration_only_if_nothing_wanted_is_left()
         assert f.take(0) == [(START, (tank,))]  # what is not published needs no stopping
 
 
-def test_interactions_are_turned_on_and_off() -> None:
+def test_interactions_are_turned_on_and_off(placement: Placement) -> None:
     """Clauses 5.16 and 5.17: by active subscriptions anywhere in the lineage."""
-    with advised() as f:
+    with advised(placement=placement) as f:
         fire = f.interaction("Event.Fire")
         f.rti[0].publish_interaction_class(fire)
         f.rti[1].subscribe_interaction_class_passively(fire)
@@ -90,9 +93,9 @@ def test_interactions_are_turned_on_and_off() -> None:
         assert f.take(0) == [("turn_interactions_off", (fire,))]
 
 
-def test_updates_are_turned_on_and_off() -> None:
+def test_updates_are_turned_on_and_off(placement: Placement) -> None:
     """Clauses 6.23 and 6.24: to the owner, for what another federate that knows the instance wants actively."""
-    with advised() as f:
+    with advised(placement=placement) as f:
         f.publish(0, TANK, "Name", "Ammo")
         instance = f.register(0, TANK)
         f.quiet()
@@ -108,9 +111,9 @@ def test_updates_are_turned_on_and_off() -> None:
         assert f.take(0, ON, OFF) == [(OFF, (instance, f.attributes(TANK, "Ammo")))]
 
 
-def test_updates_are_turned_on_with_the_fastest_rate() -> None:
+def test_updates_are_turned_on_with_the_fastest_rate(placement: Placement) -> None:
     """Clause 6.23: the designator of the fastest rate asked for; none where somebody wants every update."""
-    with federation(3, model=ALL_ON) as f:
+    with federation(3, model=ALL_ON, placement=placement) as f:
         f.publish(0, TANK, "Name")
         instance = f.register(0, TANK)
         name = f.attributes(TANK, "Name")
@@ -134,9 +137,9 @@ def test_updates_are_turned_on_with_the_fastest_rate() -> None:
         ]
 
 
-def test_losing_one_attribute_does_not_tell_of_the_others_again() -> None:
+def test_losing_one_attribute_does_not_tell_of_the_others_again(placement: Placement) -> None:
     """Clauses 5.3 and 6.23: what is no longer owned goes without a word, what is still owned stays as told."""
-    with advised() as f:
+    with advised(placement=placement) as f:
         f.publish(0, TANK, "Name", "Ammo")
         instance = f.register(0, TANK)
         f.subscribe(1, TANK, "Name", "Ammo")
@@ -146,9 +149,9 @@ def test_losing_one_attribute_does_not_tell_of_the_others_again() -> None:
         assert f.take(1, IN, OUT) == [(OUT, (instance, f.attributes(TANK, "Ammo")))]
 
 
-def test_attributes_come_into_scope_and_go_out_of_it() -> None:
+def test_attributes_come_into_scope_and_go_out_of_it(placement: Placement) -> None:
     """Clauses 6.19 and 6.20: to the subscriber, after discovery; also passive subscriptions count."""
-    with advised() as f:
+    with advised(placement=placement) as f:
         f.publish(0, TANK, "Name", "Ammo")
         f.subscribe(1, TANK, "Name", "Crew", active=False)
         instance = f.register(0, TANK)
@@ -161,9 +164,9 @@ def test_attributes_come_into_scope_and_go_out_of_it() -> None:
         assert f.heard(1) == ["remove_object_instance"]
 
 
-def test_an_orphan_is_out_of_scope() -> None:
+def test_an_orphan_is_out_of_scope(placement: Placement) -> None:
     """Clause 6.20: when the owner resigns and leaves the instance, nobody owns what was in scope."""
-    with advised() as f:
+    with advised(placement=placement) as f:
         f.publish(0, TANK, "Name")
         f.subscribe(1, TANK, "Name")
         instance = f.register(0, TANK)
@@ -190,10 +193,10 @@ def everything_relevant(f: Federation) -> None:
 
 
 @pytest.mark.parametrize("switch", SWITCHES)
-def test_switching_an_advisory(switch: str) -> None:
+def test_switching_an_advisory(switch: str, placement: Placement) -> None:
     """Clauses 10.34 to 10.41: off is silent; on tells what holds then; on again tells nothing more."""
     i, method = SWITCHES[switch]
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         everything_relevant(f)
         turn, state = getattr(f.rti[i], f"set_{switch}_switch"), getattr(f.rti[i], f"get_{switch}_switch")
         assert state() is False
@@ -207,18 +210,18 @@ def test_switching_an_advisory(switch: str) -> None:
         assert state() is False
 
 
-def test_the_object_model_sets_the_switches() -> None:
+def test_the_object_model_sets_the_switches(placement: Placement) -> None:
     """Clauses 10.34 to 10.41: each federate starts with the object model's switches, and changes its own only."""
-    with advised() as f:
+    with advised(placement=placement) as f:
         f.rti[0].set_attribute_scope_advisory_switch(False)
         assert f.rti[1].get_attribute_scope_advisory_switch() is True
         assert all(getattr(f.rti[1], f"get_{switch}_switch")() for switch in SWITCHES)
 
 
-def test_auto_provide_asks_the_owner_for_the_newcomer() -> None:
+def test_auto_provide_asks_the_owner_for_the_newcomer(placement: Placement) -> None:
     """Clauses 6.22 and 10.52: whoever discovers an instance has the owners asked for what it subscribes to."""
     provide = "provide_attribute_value_update"
-    with federation(2, model=fom("autoProvide")) as f:
+    with federation(2, model=fom("autoProvide"), placement=placement) as f:
         assert f.rti[0].get_auto_provide_switch() is True
         f.publish(0, TANK, "Name", "Ammo")
         first = f.register(0, TANK)

@@ -9,6 +9,7 @@ import pytest
 
 from support.federation import NAME, Federation, federation, refused
 from support.fom import fom
+from support.placement import Placement
 from support.recorder import Recorder
 from support.refusals import TANK, tank, within
 from weft import CallbackModel, RTIambassador
@@ -17,9 +18,9 @@ from weft.model.errors import CallNotAllowedFromWithinCallback, NotConnected
 IMMEDIATE = CallbackModel.IMMEDIATE
 
 
-def test_evoked_callbacks_run_one_at_a_time_in_the_callers_thread() -> None:
+def test_evoked_callbacks_run_one_at_a_time_in_the_callers_thread(placement: Placement) -> None:
     """Clause 10.57: one callback for each call, in order; the answer says whether more are waiting."""
-    with federation(1) as f:
+    with federation(1, placement=placement) as f:
         threads: list[int] = []
         f.log[0].on["object_instance_name_reservation_succeeded"] = lambda name: threads.append(
             threading.get_ident()
@@ -34,9 +35,9 @@ def test_evoked_callbacks_run_one_at_a_time_in_the_callers_thread() -> None:
         assert threads == [threading.get_ident()] * 2
 
 
-def test_evoke_multiple_callbacks_runs_all_that_fit() -> None:
+def test_evoke_multiple_callbacks_runs_all_that_fit(placement: Placement) -> None:
     """Clause 10.58: up to the maximum while there are any; with no time at all, one."""
-    with federation(1) as f:
+    with federation(1, placement=placement) as f:
         for name in "abcd":
             f.rti[0].reserve_object_instance_name(name)
         assert f.rti[0].evoke_multiple_callbacks(0.0, 0.0) is True
@@ -45,9 +46,9 @@ def test_evoke_multiple_callbacks_runs_all_that_fit() -> None:
         assert len(f.log[0].calls) == 4
 
 
-def test_a_waiting_federate_is_woken() -> None:
+def test_a_waiting_federate_is_woken(placement: Placement) -> None:
     """Clause 10.57: a callback that arrives while one waits is run at once, not after the whole minimum time."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         sender = threading.Thread(target=f.rti[1].register_federation_synchronization_point, args=("go", b""))
         sender.start()
         f.rti[0].evoke_callback(60.0)  # the test's own time limit is shorter than two of these
@@ -55,9 +56,9 @@ def test_a_waiting_federate_is_woken() -> None:
         assert f.log[0].count("announce_synchronization_point") == 1
 
 
-def test_a_callback_that_raises_when_evoked() -> None:
+def test_a_callback_that_raises_when_evoked(placement: Placement) -> None:
     """The error comes out of the call that evoked it; the callbacks after it are still delivered."""
-    with federation(1) as f:
+    with federation(1, placement=placement) as f:
         f.log[0].on["object_instance_name_reservation_succeeded"] = {"a": 1}.__getitem__
         for name in ("a", "b", "a"):
             f.rti[0].reserve_object_instance_name(name)
@@ -70,9 +71,9 @@ def test_a_callback_that_raises_when_evoked() -> None:
             RTIambassador(f.node).evoke_callback(0.0)
 
 
-def test_a_callback_may_call_the_rti() -> None:
+def test_a_callback_may_call_the_rti(placement: Placement) -> None:
     """All but connecting, joining, resigning and evoking may be done inside a callback."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         f.log[1].on["discover_object_instance"] = lambda instance, *_: f.rti[
             1
         ].request_attribute_value_update(instance, f.attributes("Vehicle", "Position"), b"please")
@@ -86,9 +87,9 @@ def test_a_callback_may_call_the_rti() -> None:
 
 
 @pytest.mark.parametrize("service", ["connect", "disconnect", "join", "resign", "evoke", "evoke multiple"])
-def test_what_a_callback_may_not_call(service: str) -> None:
+def test_what_a_callback_may_not_call(service: str, placement: Placement) -> None:
     """Clauses 4.2, 4.3, 4.11, 4.12, 10.57, 10.58: these would wait for the very callback that calls them."""
-    with federation(1) as f:
+    with federation(1, placement=placement) as f:
         calls: dict[str, Any] = {
             "connect": lambda: f.rti[0].connect(Recorder(), CallbackModel.EVOKED),
             "disconnect": f.rti[0].disconnect,
@@ -102,9 +103,9 @@ def test_what_a_callback_may_not_call(service: str) -> None:
         f.resign(0)  # after the callback it is allowed again
 
 
-def test_disabled_callbacks_wait() -> None:
+def test_disabled_callbacks_wait(placement: Placement) -> None:
     """Clauses 10.59 and 10.60: nothing is run and nothing is lost."""
-    with federation(1) as f:
+    with federation(1, placement=placement) as f:
         f.rti[0].disable_callbacks()
         f.rti[0].reserve_object_instance_name("a")
         assert f.rti[0].evoke_callback(0.0) is False
@@ -119,9 +120,9 @@ def test_disabled_callbacks_wait() -> None:
 
 
 @pytest.mark.one_node
-def test_immediate_callbacks_run_in_a_thread_of_their_own() -> None:
+def test_immediate_callbacks_run_in_a_thread_of_their_own(placement: Placement) -> None:
     """Clause 4.2: without evoking, in order, one at a time, never in the thread that made the call."""
-    with federation(2, callbacks=IMMEDIATE) as f:
+    with federation(2, callbacks=IMMEDIATE, placement=placement) as f:
         threads: set[int] = set()
         f.log[1].on["receive_interaction"] = lambda *_: threads.add(threading.get_ident())
         f.rti[0].publish_interaction_class(f.interaction("Event"))
@@ -134,20 +135,20 @@ def test_immediate_callbacks_run_in_a_thread_of_their_own() -> None:
         assert threading.get_ident() not in threads
 
 
-def test_immediate_callbacks_can_be_disabled() -> None:
+def test_immediate_callbacks_can_be_disabled(placement: Placement) -> None:
     """Clauses 10.59 and 10.60, in the IMMEDIATE model: what is held back comes when enabled."""
-    with federation(1, callbacks=IMMEDIATE) as f:
+    with federation(1, callbacks=IMMEDIATE, placement=placement) as f:
         f.rti[0].disable_callbacks()
         f.rti[0].reserve_object_instance_name("a")
         f.rti[0].enable_callbacks()
         f.log[0].wait_for("object_instance_name_reservation_succeeded")
 
 
-def test_an_immediate_callback_that_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_immediate_callback_that_raises(monkeypatch: pytest.MonkeyPatch, placement: Placement) -> None:
     """It is reported to threading.excepthook, and the next callback follows."""
     seen: list[type[BaseException]] = []
     monkeypatch.setattr(threading, "excepthook", lambda args: seen.append(args.exc_type))
-    with federation(1, callbacks=IMMEDIATE) as f:
+    with federation(1, callbacks=IMMEDIATE, placement=placement) as f:
         f.log[0].on["object_instance_name_reservation_succeeded"] = {"b": 1}.__getitem__
         f.rti[0].reserve_object_instance_name("a")
         f.rti[0].reserve_object_instance_name("b")
@@ -155,9 +156,9 @@ def test_an_immediate_callback_that_raises(monkeypatch: pytest.MonkeyPatch) -> N
     assert seen == [KeyError]
 
 
-def test_an_immediate_callback_may_not_resign() -> None:
+def test_an_immediate_callback_may_not_resign(placement: Placement) -> None:
     """Clause 4.12: the other threads of the federate may, while a callback runs."""
-    with federation(1, callbacks=IMMEDIATE) as f:
+    with federation(1, callbacks=IMMEDIATE, placement=placement) as f:
         caught: list[type[BaseException]] = []
 
         def resign(label: str) -> None:
@@ -173,14 +174,14 @@ def test_an_immediate_callback_may_not_resign() -> None:
         f.resign(0)
 
 
-def test_disconnecting_ends_the_callback_thread() -> None:
+def test_disconnecting_ends_the_callback_thread(placement: Placement) -> None:
     """Clause 4.3: no thread is left, and the ambassador can connect again."""
 
     def callback_threads() -> int:
         return sum(thread.name == "weft callbacks" for thread in threading.enumerate())
 
     assert callback_threads() == 0
-    f = Federation(1, callbacks=IMMEDIATE)
+    f = Federation(1, callbacks=IMMEDIATE, placement=placement)
     assert callback_threads() == 1
     f.resign(0)
     f.rti[0].disconnect()
@@ -195,10 +196,10 @@ def test_disconnecting_ends_the_callback_thread() -> None:
 
 @pytest.mark.one_node
 @pytest.mark.parametrize("model", list(CallbackModel))
-def test_federates_may_call_from_many_threads_at_once(model: CallbackModel) -> None:
+def test_federates_may_call_from_many_threads_at_once(model: CallbackModel, placement: Placement) -> None:
     """Nothing is lost and each sender's messages stay in order, however the threads interleave."""
     count, senders = 200, 4
-    with federation(senders + 1, callbacks=model) as f:
+    with federation(senders + 1, callbacks=model, placement=placement) as f:
         event = f.interaction("Event")
         listener = senders
         f.rti[listener].subscribe_interaction_class(event)

@@ -10,6 +10,7 @@ import pytest
 from support.federation import Federation, federation, names_of
 from support.fom import DIMENSION, LANES, RATES, fom
 from support.mom import FEDERATE, Mom
+from support.placement import Placement
 from support.saves import restore, save
 from support.timed import EVENT, HEARD, Timed
 from weft import OrderType, ResignAction
@@ -23,8 +24,8 @@ ON, OFF = "turn_updates_on_for_object_instance", "turn_updates_off_for_object_in
 
 
 @pytest.fixture
-def f() -> Iterator[Federation]:
-    with federation(3) as made:
+def f(placement: Placement) -> Iterator[Federation]:
+    with federation(3, placement=placement) as made:
         yield made
 
 
@@ -247,9 +248,9 @@ def test_an_update_rate_is_of_one_subscription(f: Federation) -> None:
 # --- advisories -------------------------------------------------------------------------------------------------
 
 
-def test_scope_follows_the_regions() -> None:
+def test_scope_follows_the_regions(placement: Placement) -> None:
     """Clauses 6.17 and 6.18, by whichever of the two moves."""
-    with federation(2, model=fom("attributeScopeAdvisory")) as f:
+    with federation(2, model=fom("attributeScopeAdvisory"), placement=placement) as f:
         update, wanted = region(f, 0, 0, 4), region(f, 1, 0, 4)
         subscribe_at(f, 1, TANK, "Name", wanted)
         register_at(f, 0, "Name", update)
@@ -262,8 +263,8 @@ def test_scope_follows_the_regions() -> None:
         assert f.take(1) == [], "still in scope"
 
 
-def test_updates_are_turned_on_and_off_as_regions_meet_and_part() -> None:
-    with federation(2, model=fom("attributeRelevanceAdvisory")) as f:
+def test_updates_are_turned_on_and_off_as_regions_meet_and_part(placement: Placement) -> None:
+    with federation(2, model=fom("attributeRelevanceAdvisory"), placement=placement) as f:
         update, wanted = region(f, 0, 0, 4), region(f, 1, 0, 4)
         subscribe_at(f, 1, TANK, "Name", wanted)
         register_at(f, 0, "Name", update)
@@ -274,9 +275,11 @@ def test_updates_are_turned_on_and_off_as_regions_meet_and_part() -> None:
         assert f.heard(0) == [ON]
 
 
-def test_subscriptions_with_regions_make_publishers_relevant() -> None:
+def test_subscriptions_with_regions_make_publishers_relevant(placement: Placement) -> None:
     """Active ones, wherever their regions are: where it will be sent nobody knows yet."""
-    with federation(2, model=fom("objectClassRelevanceAdvisory", "interactionRelevanceAdvisory")) as f:
+    with federation(
+        2, model=fom("objectClassRelevanceAdvisory", "interactionRelevanceAdvisory"), placement=placement
+    ) as f:
         f.publish(0, TANK, "Name")
         f.rti[0].publish_interaction_class(f.interaction("Event"))
         here = region(f, 1, 0, 4)
@@ -363,9 +366,9 @@ def test_regions_are_conveyed_to_who_asks_for_them(f: Federation) -> None:
 # --- time, saves, the MOM ---------------------------------------------------------------------------------------
 
 
-def test_messages_in_time_stamp_order_with_regions() -> None:
+def test_messages_in_time_stamp_order_with_regions(placement: Placement) -> None:
     """Where the regions were when it was sent decides, not where they are when its time comes."""
-    f = Timed(2)
+    f = Timed(2, placement=placement)
     try:
         f.rti[1].unsubscribe_interaction_class(f.interaction(EVENT))
         f.rti[1].set_convey_region_designator_sets_switch(True)

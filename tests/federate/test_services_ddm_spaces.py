@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from support.federation import Federation, federation, refused
 from support.fom import fom
+from support.placement import Placement
 from weft import RoutingRegion, RoutingSpaces, Source
 from weft.model.errors import (
     InvalidRangeBound,
@@ -43,8 +44,8 @@ Ranges = dict[str, tuple[int, int]]
 
 
 @pytest.fixture
-def f() -> Iterator[Federation]:
-    with federation(3, model=FED) as made:
+def f(placement: Placement) -> Iterator[Federation]:
+    with federation(3, model=FED, placement=placement) as made:
         yield made
 
 
@@ -112,9 +113,9 @@ def test_the_space_of_an_attribute_is_in_the_object_model(f: Federation) -> None
         asked.get_attribute_routing_space_handle(f.attribute("Tank", "at"), tank)
 
 
-def test_sets_of_dimensions_are_spaces_of_a_fom() -> None:
+def test_sets_of_dimensions_are_spaces_of_a_fom(placement: Placement) -> None:
     """Whose bounds are those of the dimension."""
-    with federation(2, model=fom()) as f:
+    with federation(2, model=fom(), placement=placement) as f:
         one, two = views(f, fom())
         lane = one.get_routing_space_handle("Lane")
         near, far = region(one, "Lane", {"Lane": (0, 7)}), region(two, "Lane", {"Lane": (8, 15)})
@@ -380,9 +381,9 @@ def overlap(one: list[Ranges], other: list[Ranges]) -> bool:
 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(moves=st.lists(st.tuples(extents, extents), min_size=1, max_size=6))
-def test_callbacks_come_if_closed_extents_overlap(moves: list[tuple[Any, Any]]) -> None:
+def test_callbacks_come_if_closed_extents_overlap(moves: list[tuple[Any, Any]], placement: Placement) -> None:
     """S2-2, S2-20: whatever the extents, and as they move; updates and interactions alike."""
-    with federation(2, model=FED) as f:
+    with federation(2, model=FED, placement=placement) as f:
         one, two = views(f)
         plane = one.get_routing_space_handle("Plane")
         at, here = one.create_region(plane, 3), two.create_region(plane, 3)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from support.fom import DIMENSION
+from support.placement import Placement
 from support.saves import restore, save
 from support.timed import EVENT, Timed, short
 from weft import OrderType
@@ -89,9 +90,11 @@ class Regions(Timed):
 # --- the point of it ------------------------------------------------------------------------------------------------
 
 
-def test_what_was_sent_before_a_subscription_as_of_an_earlier_time_comes_all_the_same() -> None:
+def test_what_was_sent_before_a_subscription_as_of_an_earlier_time_comes_all_the_same(
+    placement: Placement,
+) -> None:
     """Figures 3 and 4 (S4-13): red is at 10 and updates first; blue, later, subscribes as of 10."""
-    f = Regions()
+    f = Regions(placement=placement)
     red, blue = f.region(0), f.region(1)
     f.say(0, 9, b"before", red)
     f.say(0, 10, b"red is here", red)
@@ -101,8 +104,8 @@ def test_what_was_sent_before_a_subscription_as_of_an_earlier_time_comes_all_the
     assert f.tags(1) == ["red is here", 20]
 
 
-def test_by_wall_clock_it_is_lost() -> None:
-    f = Regions()
+def test_by_wall_clock_it_is_lost(placement: Placement) -> None:
+    f = Regions(placement=placement)
     red, blue = f.region(0), f.region(1)
     f.say(0, 10, b"red is here", red)
     f.hear(1, blue)
@@ -110,9 +113,9 @@ def test_by_wall_clock_it_is_lost() -> None:
     assert f.tags(1) == [20]
 
 
-def test_a_region_that_moves_as_of_a_time_is_elsewhere_before_it() -> None:
+def test_a_region_that_moves_as_of_a_time_is_elsewhere_before_it(placement: Placement) -> None:
     """Whatever the order of sends and moves (S4-2, S4-16)."""
-    f = Regions()
+    f = Regions(placement=placement)
     here, there, blue = f.region(0), f.region(0, THERE), f.region(1)
     f.hear(1, blue)
     for time in (5, 10, 15):
@@ -126,8 +129,8 @@ def test_a_region_that_moves_as_of_a_time_is_elsewhere_before_it() -> None:
     assert f.tags(1) == ["here 5", "here 6", "there 10", "there 12", "there 15", 30]
 
 
-def test_changes_come_in_any_order_of_their_times() -> None:
-    f = Regions()
+def test_changes_come_in_any_order_of_their_times(placement: Placement) -> None:
+    f = Regions(placement=placement)
     here, there, blue = f.region(0), f.region(0, THERE), f.region(1, THERE)
     f.hear(1, blue)
     for time in (5, 10, 15, 20):
@@ -139,9 +142,9 @@ def test_changes_come_in_any_order_of_their_times() -> None:
     assert f.tags(1) == ["there 5", "here 10", "here 15", "there 20", 30]
 
 
-def test_a_subscription_that_ends_as_of_a_time() -> None:
+def test_a_subscription_that_ends_as_of_a_time(placement: Placement) -> None:
     """Also what is sent without regions."""
-    f = Regions()
+    f = Regions(placement=placement)
     blue = f.region(1)
     f.hear(1, blue)
     for time in (5, 10, 15):
@@ -154,9 +157,9 @@ def test_a_subscription_that_ends_as_of_a_time() -> None:
     assert f.tags(1) == ["5", "7", "17", 30]
 
 
-def test_the_update_region_counts_as_of_the_time_of_the_message() -> None:
+def test_the_update_region_counts_as_of_the_time_of_the_message(placement: Placement) -> None:
     """S4-4: the sender's own change is known to it when it sends."""
-    f = Regions()
+    f = Regions(placement=placement)
     red, blue = f.region(0), f.region(1)
     f.hear(1, blue)
     f.move(0, red, THERE, 10)
@@ -166,8 +169,8 @@ def test_the_update_region_counts_as_of_the_time_of_the_message() -> None:
     assert f.tags(1) == ["5", 30]
 
 
-def test_a_region_is_nowhere_before_its_first_commit_as_of_a_time() -> None:
-    f = Regions()
+def test_a_region_is_nowhere_before_its_first_commit_as_of_a_time(placement: Placement) -> None:
+    f = Regions(placement=placement)
     red, blue = f.region(0), f.region(1, commit=False)
     f.rti[1].commit_region_modifications({blue}, time=f.time(8))
     f.hear(1, blue)
@@ -177,8 +180,8 @@ def test_a_region_is_nowhere_before_its_first_commit_as_of_a_time() -> None:
     assert f.tags(1) == ["8", 30]
 
 
-def test_in_receive_order_the_last_commit_counts() -> None:
-    f = Regions()
+def test_in_receive_order_the_last_commit_counts(placement: Placement) -> None:
+    f = Regions(placement=placement)
     f.rti[0].change_interaction_order_type(f.interaction(EVENT), OrderType.RECEIVE)
     there, blue = f.region(0, THERE), f.region(1)
     f.hear(1, blue)
@@ -188,8 +191,8 @@ def test_in_receive_order_the_last_commit_counts() -> None:
     assert f.tags(1) == ["now", 6]
 
 
-def test_a_commit_without_a_time_replaces_what_was_to_come() -> None:
-    f = Regions()
+def test_a_commit_without_a_time_replaces_what_was_to_come(placement: Placement) -> None:
+    f = Regions(placement=placement)
     here, there, blue = f.region(0), f.region(0, THERE), f.region(1)
     f.hear(1, blue)
     f.move(1, blue, THERE, 10)
@@ -200,8 +203,8 @@ def test_a_commit_without_a_time_replaces_what_was_to_come() -> None:
     assert f.tags(1) == ["here", 30]
 
 
-def test_what_had_come_before_a_change_without_a_time_stays() -> None:
-    f = Regions()
+def test_what_had_come_before_a_change_without_a_time_stays(placement: Placement) -> None:
+    f = Regions(placement=placement)
     here, blue = f.region(0), f.region(1)
     f.hear(1, blue)
     f.say(0, 15, b"here", here)
@@ -211,9 +214,9 @@ def test_what_had_come_before_a_change_without_a_time_stays() -> None:
     assert f.tags(1) == ["here", 30]
 
 
-def test_an_unsubscription_without_a_time_leaves_what_has_come() -> None:
+def test_an_unsubscription_without_a_time_leaves_what_has_come(placement: Placement) -> None:
     """And a subscription to something else without a time changes nothing of what regions as of a time have decided."""
-    f = Regions()
+    f = Regions(placement=placement)
     here, there, blue, green = f.region(0), f.region(0, THERE), f.region(1), f.region(1, THERE)
     f.hear(1, blue)
     f.hear(1, green, 5)
@@ -263,8 +266,8 @@ def reflected(f: Regions, i: int) -> list[Any]:
     return found
 
 
-def test_an_instance_is_discovered_before_an_update_that_comes_late() -> None:
-    f = Regions()
+def test_an_instance_is_discovered_before_an_update_that_comes_late(placement: Placement) -> None:
+    f = Regions(placement=placement)
     red, blue = f.region(0), f.region(1)
     made = tank(f, red)
     update(f, made, 9, "Position")
@@ -276,10 +279,10 @@ def test_an_instance_is_discovered_before_an_update_that_comes_late() -> None:
     assert calls[1][1][6].value == 10
 
 
-def test_attributes_that_come_to_be_wanted_are_one_message_with_the_others() -> None:
+def test_attributes_that_come_to_be_wanted_are_one_message_with_the_others(placement: Placement) -> None:
     """Position at once, Ammo late: the federate hears the same as if it had asked before."""
     for first in (True, False):
-        f = Regions()
+        f = Regions(placement=placement)
         red, blue, green = f.region(0), f.region(1), f.region(1)
         made = tank(f, red, red)
         look(f, 1, blue, None, "Position")
@@ -293,10 +296,10 @@ def test_attributes_that_come_to_be_wanted_are_one_message_with_the_others() -> 
         assert reflected(f, 1) == [(10, ["Position"]), (10, ["Ammo"]), 20]
 
 
-def test_what_waits_goes_by_its_own_region_when_another_attribute_comes_late() -> None:
+def test_what_waits_goes_by_its_own_region_when_another_attribute_comes_late(placement: Placement) -> None:
     """9.1: Position waits, Ammo of the same update comes late, from elsewhere; then Position is not wanted any more."""
     for late in (True, False):
-        f = Regions()
+        f = Regions(placement=placement)
         here, there = f.region(0), f.region(0, THERE)
         blue, green = f.region(1), f.region(1, THERE)
         made = tank(f, here, there)
@@ -319,10 +322,10 @@ def test_what_waits_goes_by_its_own_region_when_another_attribute_comes_late() -
 
 @pytest.mark.parametrize("saved", [False, True])
 def test_what_a_change_without_a_time_left_waiting_comes_also_if_another_attribute_comes_late(
-    saved: bool,
+    saved: bool, placement: Placement
 ) -> None:
     """Position stays, because it waited when it came not to be wanted; Ammo, which came late, is dropped as of a time."""
-    f = Regions()
+    f = Regions(placement=placement)
     here, blue, green = f.region(0), f.region(1), f.region(1)
     made = tank(f, here, here)
     look(f, 1, blue, 2, "Position")
@@ -338,9 +341,11 @@ def test_what_a_change_without_a_time_left_waiting_comes_also_if_another_attribu
     assert reflected(f, 1) == [(10, ["Position"]), 20]
 
 
-def test_of_an_update_that_waits_only_what_a_change_without_a_time_concerns_stays() -> None:
+def test_of_an_update_that_waits_only_what_a_change_without_a_time_concerns_stays(
+    placement: Placement,
+) -> None:
     """Of one callback Position stays; Speed is still wanted, until it is not as of a time."""
-    f = Regions()
+    f = Regions(placement=placement)
     here, blue, green = f.region(0), f.region(1), f.region(1)
     f.publish(0, TANK, "Position", "Speed")
     both = f.attributes(TANK, "Position", "Speed")
@@ -356,8 +361,8 @@ def test_of_an_update_that_waits_only_what_a_change_without_a_time_concerns_stay
     assert reflected(f, 1) == [(10, ["Position", "Speed"]), (15, ["Position"]), 20]
 
 
-def test_attributes_that_come_not_to_be_wanted_are_left_out() -> None:
-    f = Regions()
+def test_attributes_that_come_not_to_be_wanted_are_left_out(placement: Placement) -> None:
+    f = Regions(placement=placement)
     red, blue, green = f.region(0), f.region(1), f.region(1)
     made = tank(f, red, red)
     look(f, 1, blue, None, "Position")
@@ -368,8 +373,8 @@ def test_attributes_that_come_not_to_be_wanted_are_left_out() -> None:
     assert reflected(f, 1) == [(10, ["Position"]), 20]
 
 
-def test_an_update_region_that_moves_as_of_a_time_lets_others_discover_at_once() -> None:
-    f = Regions()
+def test_an_update_region_that_moves_as_of_a_time_lets_others_discover_at_once(placement: Placement) -> None:
+    f = Regions(placement=placement)
     red, blue = f.region(0), f.region(1, THERE)
     made = tank(f, red)
     look(f, 1, blue, None, "Position")
@@ -380,8 +385,8 @@ def test_an_update_region_that_moves_as_of_a_time_lets_others_discover_at_once()
     assert reflected(f, 1) == [(10, ["Position"]), 20]
 
 
-def test_a_region_that_moves_before_its_subscription_ends_leads_to_discovery() -> None:
-    f = Regions()
+def test_a_region_that_moves_before_its_subscription_ends_leads_to_discovery(placement: Placement) -> None:
+    f = Regions(placement=placement)
     red, blue = f.region(0), f.region(1, THERE)
     made = tank(f, red)
     look(f, 1, blue, None, "Position")
@@ -394,8 +399,10 @@ def test_a_region_that_moves_before_its_subscription_ends_leads_to_discovery() -
     assert reflected(f, 1) == [(10, ["Position"]), (19, ["Position"]), 30]
 
 
-def test_passive_subscriptions_take_a_time_too_and_unsubscriptions_of_attributes() -> None:
-    f = Regions()
+def test_passive_subscriptions_take_a_time_too_and_unsubscriptions_of_attributes(
+    placement: Placement,
+) -> None:
+    f = Regions(placement=placement)
     red, blue = f.region(0), f.region(1)
     made = tank(f, red)
     pairs = [(f.attributes(TANK, "Position"), {blue})]
@@ -411,8 +418,8 @@ def test_passive_subscriptions_take_a_time_too_and_unsubscriptions_of_attributes
     assert reflected(f, 1) == [(10, ["Position"]), 20]
 
 
-def test_an_interaction_is_received_at_the_nearest_class_as_of_its_time() -> None:
-    f = Regions()
+def test_an_interaction_is_received_at_the_nearest_class_as_of_its_time(placement: Placement) -> None:
+    f = Regions(placement=placement)
     red, blue, green = f.region(0), f.region(1), f.region(1)
     f.rti[1].subscribe_interaction_class_with_regions(f.interaction("Event"), {blue})
     for time in (5, 10, 15):
@@ -428,8 +435,8 @@ def test_an_interaction_is_received_at_the_nearest_class_as_of_its_time() -> Non
 
 
 @pytest.mark.parametrize("kind", ["TAR", "NMR"])
-def test_the_next_message_may_be_one_that_comes_late(kind: str) -> None:
-    f = Regions(3)
+def test_the_next_message_may_be_one_that_comes_late(kind: str, placement: Placement) -> None:
+    f = Regions(3, placement=placement)
     red, blue = f.region(0), f.region(1)
     f.say(0, 10, b"late", red)
     f.hear(1, blue, 10)
@@ -439,8 +446,8 @@ def test_the_next_message_may_be_one_that_comes_late(kind: str) -> None:
     assert f.tags(1) == ["late", 10 if kind == "NMR" else 25]
 
 
-def test_the_next_message_is_not_one_that_came_not_to_be_wanted() -> None:
-    f = Regions(3)
+def test_the_next_message_is_not_one_that_came_not_to_be_wanted(placement: Placement) -> None:
+    f = Regions(3, placement=placement)
     red, blue = f.region(0), f.region(1)
     f.hear(1, blue)
     f.say(0, 10, b"not wanted", red)
@@ -452,8 +459,8 @@ def test_the_next_message_is_not_one_that_came_not_to_be_wanted() -> None:
     assert f.tags(1) == ["wanted", 14]
 
 
-def test_a_retracted_message_does_not_come_late() -> None:
-    f = Regions()
+def test_a_retracted_message_does_not_come_late(placement: Placement) -> None:
+    f = Regions(placement=placement)
     red, blue = f.region(0), f.region(1)
     gone = f.say(0, 10, b"gone", red)
     late = f.say(0, 11, b"late, and taken back", red)
@@ -464,8 +471,8 @@ def test_a_retracted_message_does_not_come_late() -> None:
     assert f.tags(1) == [20]
 
 
-def test_who_is_not_constrained_hears_at_once_and_once() -> None:
-    f = Regions()
+def test_who_is_not_constrained_hears_at_once_and_once(placement: Placement) -> None:
+    f = Regions(placement=placement)
     f.rti[1].disable_time_constrained()
     red, blue, green = f.region(0), f.region(1), f.region(1)
     f.say(0, 10, b"late", red)
@@ -476,8 +483,8 @@ def test_who_is_not_constrained_hears_at_once_and_once() -> None:
     assert f.tags(1) == []
 
 
-def test_flushing_gives_no_time_that_something_may_come_before() -> None:
-    f = Regions()
+def test_flushing_gives_no_time_that_something_may_come_before(placement: Placement) -> None:
+    f = Regions(placement=placement)
     red, blue = f.region(0), f.region(1)
     f.hear(1, blue, 9)
     f.say(0, 10, b"10", red)
@@ -497,9 +504,9 @@ def away_and_back(f: Regions, region: RegionHandle, time: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["TARA", "NMRA"])
-def test_what_was_heard_of_an_available_time_does_not_come_again(kind: str) -> None:
+def test_what_was_heard_of_an_available_time_does_not_come_again(kind: str, placement: Placement) -> None:
     """Granted it, a federate without lookahead may still change something as of that time."""
-    f = Regions(lookahead=0)
+    f = Regions(lookahead=0, placement=placement)
     red, blue, green = f.region(0), f.region(1), f.region(1)
     f.hear(1, blue)
     made = tank(f, red, red)
@@ -514,8 +521,8 @@ def test_what_was_heard_of_an_available_time_does_not_come_again(kind: str) -> N
     assert reflected(f, 1) == [(10, ["Ammo"]), 20]
 
 
-def test_what_was_flushed_does_not_come_again() -> None:
-    f = Regions()
+def test_what_was_flushed_does_not_come_again(placement: Placement) -> None:
+    f = Regions(placement=placement)
     red, blue = f.region(0), f.region(1)
     f.hear(1, blue)
     f.say(0, 10, b"10", red)
@@ -526,8 +533,8 @@ def test_what_was_flushed_does_not_come_again() -> None:
     assert f.tags(1) == [20]
 
 
-def test_nor_if_a_change_without_a_time_had_left_it_in_the_queue() -> None:
-    f = Regions()
+def test_nor_if_a_change_without_a_time_had_left_it_in_the_queue(placement: Placement) -> None:
+    f = Regions(placement=placement)
     red, blue = f.region(0), f.region(1)
     f.hear(1, blue, 2)
     f.say(0, 10, b"10", red)
@@ -539,9 +546,9 @@ def test_nor_if_a_change_without_a_time_had_left_it_in_the_queue() -> None:
     assert f.tags(1) == [20]
 
 
-def test_nor_if_the_federation_was_saved_in_between() -> None:
+def test_nor_if_the_federation_was_saved_in_between(placement: Placement) -> None:
     """Before it was flushed or after that."""
-    f = Regions()
+    f = Regions(placement=placement)
     red, blue = f.region(0), f.region(1)
     f.hear(1, blue, 2)
     f.say(0, 10, b"10", red)
@@ -562,9 +569,9 @@ def test_nor_if_the_federation_was_saved_in_between() -> None:
 # --- refusals -------------------------------------------------------------------------------------------------------
 
 
-def test_a_change_below_time_and_lookahead_is_says() -> None:
+def test_a_change_below_time_and_lookahead_is_says(placement: Placement) -> None:
     """S4-12; and nothing is left behind: the federate is not held."""
-    f = Regions(lookahead=3)
+    f = Regions(lookahead=3, placement=placement)
     blue = f.region(1)
     f.hear(1, blue)
     f.step(10)
@@ -580,8 +587,10 @@ def test_a_change_below_time_and_lookahead_is_says() -> None:
     assert f.tags(1) == [30]
 
 
-def test_with_zero_lookahead_the_time_itself_is_over_after_a_grant_that_includes_it() -> None:
-    f = Regions(lookahead=0)
+def test_with_zero_lookahead_the_time_itself_is_over_after_a_grant_that_includes_it(
+    placement: Placement,
+) -> None:
+    f = Regions(lookahead=0, placement=placement)
     blue = f.region(1)
     f.step(10)
     with says(InvalidLogicalTime, "later than 10"):
@@ -590,8 +599,8 @@ def test_with_zero_lookahead_the_time_itself_is_over_after_a_grant_that_includes
     f.move(1, blue, THERE, 12)
 
 
-def test_only_who_regulates_may_change_as_of_a_time() -> None:
-    f = Regions()
+def test_only_who_regulates_may_change_as_of_a_time(placement: Placement) -> None:
+    f = Regions(placement=placement)
     f.rti[1].disable_time_regulation()
     blue = f.region(1)
     with says(TimeRegulationIsNotEnabled, "enable_time_regulation"):
@@ -600,8 +609,8 @@ def test_only_who_regulates_may_change_as_of_a_time() -> None:
         f.hear(1, blue, 10)
 
 
-def test_a_region_is_in_use_until_its_subscription_has_ended_for_everybody() -> None:
-    f = Regions()
+def test_a_region_is_in_use_until_its_subscription_has_ended_for_everybody(placement: Placement) -> None:
+    f = Regions(placement=placement)
     blue = f.region(1)
     f.hear(1, blue)
     f.deafen(1, blue, 10)
@@ -616,8 +625,8 @@ def test_a_region_is_in_use_until_its_subscription_has_ended_for_everybody() -> 
 # --- coming and going -----------------------------------------------------------------------------------------------
 
 
-def test_who_joins_later_knows_what_regions_are_when() -> None:
-    f = Regions(3, joined=2)
+def test_who_joins_later_knows_what_regions_are_when(placement: Placement) -> None:
+    f = Regions(3, joined=2, placement=placement)
     blue = f.region(1)
     f.hear(1, blue)
     f.move(1, blue, THERE, 10)
@@ -634,8 +643,10 @@ def test_who_joins_later_knows_what_regions_are_when() -> None:
     assert f.tags(1) == ["here 5", "there 15", 30]
 
 
-def test_who_resigns_holds_nobody_and_its_messages_come_late_while_its_node_has_members() -> None:
-    f = Regions(4)
+def test_who_resigns_holds_nobody_and_its_messages_come_late_while_its_node_has_members(
+    placement: Placement,
+) -> None:
+    f = Regions(4, placement=placement)
     red, blue, green = f.region(0), f.region(1), f.region(2)
     f.say(0, 10, b"10", red)
     f.hear(2, green, 9)
@@ -646,8 +657,8 @@ def test_who_resigns_holds_nobody_and_its_messages_come_late_while_its_node_has_
     assert f.tags(1) == ["10", 20]
 
 
-def test_a_save_keeps_what_regions_are_when() -> None:
-    f = Regions()
+def test_a_save_keeps_what_regions_are_when(placement: Placement) -> None:
+    f = Regions(placement=placement)
     here, there, blue = f.region(0), f.region(0, THERE), f.region(1)
     f.hear(1, blue)
     f.say(0, 6, b"here 6", here)
@@ -669,8 +680,8 @@ def test_a_save_keeps_what_regions_are_when() -> None:
     assert f.tags(1) == ["here 6", "here 7", "here 14", "here 16", 30]
 
 
-def test_it_can_be_asked_what_it_costs() -> None:
-    f = Regions()
+def test_it_can_be_asked_what_it_costs(placement: Placement) -> None:
+    f = Regions(placement=placement)
     red, blue = f.region(0), f.region(1)
     f.say(0, 10, b"late", red)
     f.hear(1, blue, 10)

@@ -7,6 +7,7 @@ import pytest
 from support.bench import about_mom
 from support.federation import Federation, federation, refused
 from support.fom import PRIVILEGE, ROOT
+from support.placement import Placement
 from support.refusals import TANK
 from weft.model.errors import (
     AttributeNotOwned,
@@ -41,11 +42,11 @@ def discovered_at(f: Federation, i: int) -> list[str]:
     ],
 )
 def test_an_instance_is_discovered_at_the_nearest_subscribed_class(
-    subscribed: dict[str, str], expected: list[str]
+    subscribed: dict[str, str], expected: list[str], placement: Placement
 ) -> None:
     """Clauses 5.1.1 and 6.9: at the candidate class, if an attribute subscribed there is owned by another."""
     for subscribe_first in (True, False):
-        with federation(2) as f:
+        with federation(2, placement=placement) as f:
             f.publish(0, TANK, "Position", "Name", "Speed")
             if not subscribe_first:
                 f.register(0, TANK)
@@ -57,9 +58,9 @@ def test_an_instance_is_discovered_at_the_nearest_subscribed_class(
             assert discovered_at(f, 1) == expected
 
 
-def test_the_known_class_stays() -> None:
+def test_the_known_class_stays(placement: Placement) -> None:
     """Clause 6.9: later subscriptions below do not change the class an instance is known at, nor what is reflected."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         f.publish(0, TANK, "Position", "Ammo")
         f.subscribe(1, "Vehicle", "Position")
         instance = f.register(0, TANK)
@@ -73,9 +74,9 @@ def test_the_known_class_stays() -> None:
         assert f.heard(1) == []
 
 
-def test_unsubscribing_below_opens_the_class_above() -> None:
+def test_unsubscribing_below_opens_the_class_above(placement: Placement) -> None:
     """Clause 5.9: with the nearest class out of the way, what it hid is discovered higher up."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         f.publish(0, TANK, "Position")
         f.register(0, TANK)
         f.subscribe(1, GROUND, "Crew")  # nobody owns a crew: this hides the tank
@@ -85,18 +86,18 @@ def test_unsubscribing_below_opens_the_class_above() -> None:
         assert discovered_at(f, 1) == ["Vehicle"]
 
 
-def test_no_federate_discovers_what_is_all_its_own() -> None:
+def test_no_federate_discovers_what_is_all_its_own(placement: Placement) -> None:
     """Clause 6.9: the registrant knows its instance already."""
-    with federation(1) as f:
+    with federation(1, placement=placement) as f:
         f.subscribe(0, "Vehicle", "Position")
         f.publish(0, TANK, "Position")
         f.update(0, f.register(0, TANK), TANK, "Position")
         assert f.heard(0) == []
 
 
-def test_passive_subscribers_receive_all_the_same() -> None:
+def test_passive_subscribers_receive_all_the_same(placement: Placement) -> None:
     """Clauses 5.8 and 5.10: a passive subscription only differs in that nobody is advised of it."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         f.publish(0, TANK, "Position")
         f.subscribe(1, TANK, "Position", active=False)
         f.update(0, f.register(0, TANK), TANK, "Position")
@@ -106,9 +107,9 @@ def test_passive_subscribers_receive_all_the_same() -> None:
         assert f.heard(1) == ["discover_object_instance", "reflect_attribute_values", "receive_interaction"]
 
 
-def test_declarations_add_up() -> None:
+def test_declarations_add_up(placement: Placement) -> None:
     """Clauses 5.2, 5.3, 5.8, 5.9: each call adds to or takes from what was declared before; an empty set changes nothing."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         tank = f.object_class(TANK)
         f.publish(0, TANK)
         with refused(ObjectClassNotPublished):
@@ -126,9 +127,9 @@ def test_declarations_add_up() -> None:
         assert reflected == [f.attributes(TANK, "Name", "Ammo"), f.attributes(TANK, "Ammo")]
 
 
-def test_publishing_brings_the_privilege_to_delete() -> None:
+def test_publishing_brings_the_privilege_to_delete(placement: Placement) -> None:
     """Clause 5.2: it is published with any attribute, and goes with the last of them (clause 5.3)."""
-    with federation(1) as f:
+    with federation(1, placement=placement) as f:
         f.publish(0, TANK, "Name")
         f.rti[0].delete_object_instance(f.register(0, TANK), b"")
         f.rti[0].unpublish_object_class_attributes(f.object_class(TANK), f.attributes(TANK, "Name"))
@@ -142,9 +143,9 @@ def test_publishing_brings_the_privilege_to_delete() -> None:
             f.register(0, TANK)
 
 
-def test_unpublishing_gives_up_ownership() -> None:
+def test_unpublishing_gives_up_ownership(placement: Placement) -> None:
     """Clause 5.3: at the instances of that class only; they stay known."""
-    with federation(1) as f:
+    with federation(1, placement=placement) as f:
         for object_class in (TANK, GROUND):
             f.publish(0, object_class, "Name", "Speed")
         tank, ground = f.register(0, TANK), f.register(0, GROUND)
@@ -175,11 +176,11 @@ def test_unpublishing_gives_up_ownership() -> None:
     ],
 )
 def test_an_interaction_is_received_at_the_nearest_subscribed_class(
-    subscribed: list[str], received: str | None
+    subscribed: list[str], received: str | None, placement: Placement
 ) -> None:
     """Clauses 5.1.2 and 6.13: once, with the parameters of that class, by the way of the class that was sent."""
     names = {"HLAinteractionRoot": [], "Event": ["When"], "Event.Fire": ["When", "Who", "Whom"]}
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         f.rti[0].publish_interaction_class(f.interaction("Event.Fire.BigFire"))
         for interaction in subscribed:
             f.rti[1].subscribe_interaction_class(f.interaction(interaction))
@@ -196,9 +197,9 @@ def test_an_interaction_is_received_at_the_nearest_subscribed_class(
         assert f.take(1) == [("receive_interaction", expected)]
 
 
-def test_the_way_of_an_interaction_is_that_of_the_class_sent() -> None:
+def test_the_way_of_an_interaction_is_that_of_the_class_sent(placement: Placement) -> None:
     """Clause 6.13: Fire goes best effort, also to those who receive it as an Event, which itself is reliable."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         f.rti[0].publish_interaction_class(f.interaction("Event.Fire"))
         f.rti[1].subscribe_interaction_class(f.interaction("Event"))
         f.send(0, "Event.Fire", "Who")
@@ -206,18 +207,18 @@ def test_the_way_of_an_interaction_is_that_of_the_class_sent() -> None:
         assert f.rti[1].get_transportation_type_name(arguments[3]) == "HLAbestEffort"
 
 
-def test_nobody_hears_itself() -> None:
+def test_nobody_hears_itself(placement: Placement) -> None:
     """Clause 6.13: the sender of an interaction does not receive it, though it subscribes."""
-    with federation(1) as f:
+    with federation(1, placement=placement) as f:
         f.rti[0].publish_interaction_class(f.interaction("Event"))
         f.rti[0].subscribe_interaction_class(f.interaction("Event"))
         f.send(0, "Event", "When")
         assert f.take(0) == []
 
 
-def test_unpublished_and_unsubscribed_interactions() -> None:
+def test_unpublished_and_unsubscribed_interactions(placement: Placement) -> None:
     """Clauses 5.5 and 5.11: sending ends with publication, receiving with subscription."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         event = f.interaction("Event")
         f.rti[0].publish_interaction_class(event)
         f.rti[1].subscribe_interaction_class(event)

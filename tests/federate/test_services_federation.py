@@ -6,6 +6,7 @@ import pytest
 
 from support.federation import NAME, Federation, federation, refused
 from support.fom import extra_module, fom
+from support.placement import Placement
 from support.recorder import Recorder
 from support.refusals import TANK, tank
 from weft import CallbackModel, Credentials, EmbeddedNode, ResignAction, RTIambassador, RtiConfiguration
@@ -43,9 +44,9 @@ def test_connect_in_all_its_forms(further: tuple[object, ...]) -> None:
         rti.list_federation_executions()
 
 
-def test_federations_are_listed_until_destroyed() -> None:
+def test_federations_are_listed_until_destroyed(placement: Placement) -> None:
     """Clauses 4.5 to 4.10: a federation is there from creation to destruction, with its members."""
-    with federation(2, joined=1) as f:
+    with federation(2, joined=1, placement=placement) as f:
         f.rti[1].create_federation_execution("counting", [fom()], "HLAinteger64Time")
         f.rti[1].list_federation_executions()
         f.rti[1].list_federation_execution_members(NAME)
@@ -71,31 +72,31 @@ def test_federations_are_listed_until_destroyed() -> None:
         ]
 
 
-def test_a_federation_belongs_to_its_node() -> None:
+def test_a_federation_belongs_to_its_node(placement: Placement) -> None:
     """Two nodes in one process do not know each other's federations."""
-    with federation(1):
+    with federation(1, placement=placement):
         other = RTIambassador(EmbeddedNode())
         other.connect(Recorder(), CallbackModel.EVOKED)
         with refused(FederationExecutionDoesNotExist):
             other.join_federation_execution("test", NAME)
 
 
-def test_joining_without_a_name_gets_a_name_of_its_own() -> None:
+def test_joining_without_a_name_gets_a_name_of_its_own(placement: Placement) -> None:
     """Clause 4.11: the RTI chooses a name that no other federate has."""
-    with federation(3, joined=1) as f:
+    with federation(3, joined=1, placement=placement) as f:
         handles = [f.rti[i].join_federation_execution("watcher", NAME) for i in (1, 2)]
         names = {f.rti[0].get_federate_name(handle) for handle in handles}
         assert len(names) == 2
         assert {f.rti[0].get_federate_handle(name) for name in names} == set(handles)
 
 
-def test_a_joining_federate_may_bring_modules() -> None:
+def test_a_joining_federate_may_bring_modules(placement: Placement) -> None:
     """Clause 4.11: what it adds is there for all, and handles given before stay as they are."""
     more = extra_module(
         "<objects><objectClass><name>HLAobjectRoot</name><objectClass><name>Vehicle</name><objectClass><name>Boat</name>"
         "<sharing>PublishSubscribe</sharing></objectClass></objectClass></objectClass></objects>"
     )
-    with federation(2, joined=1) as f:
+    with federation(2, joined=1, placement=placement) as f:
         vehicle, position = f.object_class("Vehicle"), f.attribute("Vehicle", "Position")
         with refused(NameNotFound):
             f.object_class("Vehicle.Boat")
@@ -120,10 +121,10 @@ REFUSES, REMOVES, LEAVES = "refuses", "removes", "leaves"
         (ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST, REMOVES, LEAVES),
     ],
 )
-def test_resign_actions(action: ResignAction, whole: str, part: str) -> None:
+def test_resign_actions(action: ResignAction, whole: str, part: str, placement: Placement) -> None:
     """Clause 4.12: what becomes of an object of which one holds the privilege to delete (`whole`) or not (`part`)."""
     for expected, with_privilege in ((whole, True), (part, False)):
-        with federation(2) as f:
+        with federation(2, placement=placement) as f:
             instance = tank(f)
             if not with_privilege:
                 privilege = f.attributes(TANK, "HLAprivilegeToDeleteObject")
@@ -145,9 +146,9 @@ def test_resign_actions(action: ResignAction, whole: str, part: str) -> None:
                 assert f.rti[1].get_object_instance_name(instance)
 
 
-def test_who_owns_nothing_resigns_with_any_action() -> None:
+def test_who_owns_nothing_resigns_with_any_action(placement: Placement) -> None:
     """Clause 4.12: and can join again, as another federate."""
-    with federation(1) as f:
+    with federation(1, placement=placement) as f:
         for action in ResignAction:
             before = f.handle(0)
             f.resign(0, action)
@@ -156,9 +157,9 @@ def test_who_owns_nothing_resigns_with_any_action() -> None:
             assert f.join(0) != before
 
 
-def test_resigning_frees_names_and_declarations() -> None:
+def test_resigning_frees_names_and_declarations(placement: Placement) -> None:
     """Clause 4.12: reserved names are free again, and the federate's subscriptions are gone."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         f.rti[0].reserve_object_instance_name("Leopard")
         f.subscribe(0, "Vehicle", "Name")
         f.rti[0].subscribe_interaction_class(f.interaction("Event"))
@@ -182,9 +183,11 @@ def test_resigning_frees_names_and_declarations() -> None:
         (ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST, True),
     ],
 )
-def test_a_lost_federate_resigns_by_its_directive(directive: ResignAction, removed: bool) -> None:
+def test_a_lost_federate_resigns_by_its_directive(
+    directive: ResignAction, removed: bool, placement: Placement
+) -> None:
     """Clauses 4.4 and 10.45: the automatic resign directive decides; the name is free and the point is reached without it."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         instance = tank(f)
         f.rti[0].set_automatic_resign_directive(directive)
         f.rti[1].register_federation_synchronization_point("go", b"")
@@ -201,9 +204,9 @@ def test_a_lost_federate_resigns_by_its_directive(directive: ResignAction, remov
             f.rti[0].list_federation_executions()
 
 
-def test_the_object_model_gives_the_directive() -> None:
+def test_the_object_model_gives_the_directive(placement: Placement) -> None:
     """Clause 10.44: the switch automaticResignAction of the object model is each federate's first directive."""
-    with federation(1, model=fom(resign="DeleteObjects")) as f:
+    with federation(1, model=fom(resign="DeleteObjects"), placement=placement) as f:
         assert f.rti[0].get_automatic_resign_directive() is ResignAction.DELETE_OBJECTS
 
 
@@ -215,9 +218,9 @@ def achieve(f: Federation, *who: int, label: str = "go", successfully: bool | No
         f.rti[i].synchronization_point_achieved(label, successfully)
 
 
-def test_a_point_for_all_ends_when_all_achieved_it() -> None:
+def test_a_point_for_all_ends_when_all_achieved_it(placement: Placement) -> None:
     """Clauses 4.14 to 4.18: confirmed to who registered it, announced to all, and nobody goes on before the last."""
-    with federation(3) as f:
+    with federation(3, placement=placement) as f:
         f.rti[1].register_federation_synchronization_point("go", b"tag")
         announced = ("announce_synchronization_point", ("go", b"tag"))
         assert f.take(0) == [announced]
@@ -230,9 +233,9 @@ def test_a_point_for_all_ends_when_all_achieved_it() -> None:
         assert f.heard(0)[0] == "synchronization_point_registration_succeeded"
 
 
-def test_who_fails_is_named() -> None:
+def test_who_fails_is_named(placement: Placement) -> None:
     """Clause 4.18: the set of those that achieved the point without success."""
-    with federation(3) as f:
+    with federation(3, placement=placement) as f:
         f.rti[0].register_federation_synchronization_point("go", b"")
         achieve(f, 0, successfully=True)
         achieve(f, 1, successfully=False)
@@ -240,9 +243,9 @@ def test_who_fails_is_named() -> None:
         assert f.take(2)[-1] == ("federation_synchronized", ("go", {f.handle(1)}))
 
 
-def test_a_point_for_some() -> None:
+def test_a_point_for_some(placement: Placement) -> None:
     """Clause 4.14: only the set hears of it; the others cannot achieve it, nor do later joiners take part."""
-    with federation(4, joined=3) as f:
+    with federation(4, joined=3, placement=placement) as f:
         f.rti[0].register_federation_synchronization_point("go", b"", {f.handle(1), f.handle(2)})
         f.join(3)
         assert f.heard(0) == ["synchronization_point_registration_succeeded"]
@@ -261,11 +264,11 @@ def test_a_point_for_some() -> None:
         ]
 
 
-def test_late_joiners_take_part_in_a_point_for_all() -> None:
+def test_late_joiners_take_part_in_a_point_for_all(placement: Placement) -> None:
     """Clause 4.14: without a set, or with an empty one, who joins while the point is pending is waited for too."""
     none: set[FederateHandle] = set()
     for chosen in (None, none):
-        with federation(2, joined=1) as f:
+        with federation(2, joined=1, placement=placement) as f:
             f.rti[0].register_federation_synchronization_point("go", b"", chosen)
             f.join(1)
             achieve(f, 0)
@@ -274,9 +277,9 @@ def test_late_joiners_take_part_in_a_point_for_all() -> None:
             assert f.heard(0) == ["federation_synchronized"]
 
 
-def test_a_resigning_federate_is_not_waited_for() -> None:
+def test_a_resigning_federate_is_not_waited_for(placement: Placement) -> None:
     """Clause 4.18: a point ends with those that are left, and with nobody it ends unheard."""
-    with federation(3) as f:
+    with federation(3, placement=placement) as f:
         f.rti[0].register_federation_synchronization_point("go", b"")
         achieve(f, 0, 1)
         f.resign(1)
@@ -289,9 +292,9 @@ def test_a_resigning_federate_is_not_waited_for() -> None:
         assert "announce_synchronization_point" not in f.heard(0)[2:]
 
 
-def test_a_failure_goes_with_the_one_who_failed() -> None:
+def test_a_failure_goes_with_the_one_who_failed(placement: Placement) -> None:
     """Clause 4.18: only joined federates are named."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         f.rti[0].register_federation_synchronization_point("go", b"")
         achieve(f, 1, successfully=False)
         f.resign(1)
@@ -299,9 +302,9 @@ def test_a_failure_goes_with_the_one_who_failed() -> None:
         assert f.take(0)[-1] == ("federation_synchronized", ("go", frozenset()))
 
 
-def test_a_point_that_cannot_be_registered() -> None:
+def test_a_point_that_cannot_be_registered(placement: Placement) -> None:
     """Clause 4.15: the label is in use, or a federate of the set has resigned; told by callback, not by exception."""
-    with federation(3) as f:
+    with federation(3, placement=placement) as f:
         f.resign(2)
         f.rti[0].register_federation_synchronization_point("go", b"")
         f.quiet()
@@ -316,9 +319,9 @@ def test_a_point_that_cannot_be_registered() -> None:
         assert f.take(1) == []
 
 
-def test_callbacks_that_wait_are_dropped_at_resigning() -> None:
+def test_callbacks_that_wait_are_dropped_at_resigning(placement: Placement) -> None:
     """Clause 4.12: a federate that has resigned hears nothing more of the federation, nor when it joins again."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         f.quiet()
         f.rti[0].register_federation_synchronization_point("late", b"")
         f.rti[1].list_federation_executions()

@@ -1,10 +1,12 @@
-"""Delay Subscription Evaluation for messages that wait for logical time, at one node and over three (10.53; docs/time.md)."""
+"""Delay Subscription Evaluation for messages that wait for logical time, at one node and over three (10.53;
+docs/explanation/time.md)."""
 
 from __future__ import annotations
 
 import pytest
 
 from support.fom import fom
+from support.placement import Placement
 from support.timed import EVENT, Timed
 from weft import OrderType
 
@@ -13,9 +15,9 @@ SWITCH = "delaySubscriptionEvaluation"
 both = pytest.mark.parametrize("on", [False, True])
 
 
-def timed(on: bool, n: int = 2) -> Timed:
+def timed(on: bool, n: int = 2, *, placement: Placement) -> Timed:
     """All regulate and are constrained; the last ones do not subscribe."""
-    f = Timed(n, model=fom(*[SWITCH] if on else []))
+    f = Timed(n, model=fom(*[SWITCH] if on else []), placement=placement)
     f.all_timed(1)
     return f
 
@@ -26,8 +28,10 @@ def advance(f: Timed, time: int) -> None:
 
 
 @both
-def test_interactions_are_for_those_who_subscribe_when_their_time_comes(on: bool) -> None:
-    f = timed(on, 3)
+def test_interactions_are_for_those_who_subscribe_when_their_time_comes(
+    on: bool, placement: Placement
+) -> None:
+    f = timed(on, 3, placement=placement)
     event = f.interaction(EVENT)
     f.rti[2].unsubscribe_interaction_class(event)
     f.stamp(0, 5, b"m")
@@ -40,8 +44,8 @@ def test_interactions_are_for_those_who_subscribe_when_their_time_comes(on: bool
 
 
 @both
-def test_the_class_at_which_it_is_received_is_that_of_then(on: bool) -> None:
-    f = timed(on)
+def test_the_class_at_which_it_is_received_is_that_of_then(on: bool, placement: Placement) -> None:
+    f = timed(on, placement=placement)
     hit = f.interaction(EVENT)
     f.stamp(0, 5)
     f.rti[1].unsubscribe_interaction_class(hit)
@@ -52,9 +56,9 @@ def test_the_class_at_which_it_is_received_is_that_of_then(on: bool) -> None:
 
 
 @both
-def test_updates_are_for_those_who_subscribe_when_their_time_comes(on: bool) -> None:
+def test_updates_are_for_those_who_subscribe_when_their_time_comes(on: bool, placement: Placement) -> None:
     """Also of instances that were not known when the update was made."""
-    f = timed(on, 3)
+    f = timed(on, 3, placement=placement)
     tank = "Vehicle.GroundVehicle.Tank"
     f.publish(0, tank, "Position", "Ammo")
     f.rti[0].change_default_attribute_order_type(
@@ -81,8 +85,10 @@ def test_updates_are_for_those_who_subscribe_when_their_time_comes(on: bool) -> 
 
 
 @both
-def test_directed_interactions_are_for_those_who_subscribe_when_their_time_comes(on: bool) -> None:
-    f = timed(on)
+def test_directed_interactions_are_for_those_who_subscribe_when_their_time_comes(
+    on: bool, placement: Placement
+) -> None:
+    f = timed(on, placement=placement)
     command = f.interaction("Command")
     f.publish(0, "Vehicle", "Name")
     f.subscribe(1, "Vehicle", "Name")
@@ -97,8 +103,8 @@ def test_directed_interactions_are_for_those_who_subscribe_when_their_time_comes
     assert len(f.take(1, "receive_directed_interaction")) == on
 
 
-def test_the_next_message_is_one_that_is_wanted() -> None:
-    f = timed(True)
+def test_the_next_message_is_one_that_is_wanted(placement: Placement) -> None:
+    f = timed(True, placement=placement)
     event = f.interaction(EVENT)
     f.stamp(0, 5, b"unwanted")
     f.stamp(0, 20, b"later")
@@ -112,8 +118,8 @@ def test_the_next_message_is_one_that_is_wanted() -> None:
     assert f.told(1) == [(b"later", 20, TS), 20]
 
 
-def test_who_subscribes_while_it_asks_for_the_next_message_gets_it() -> None:
-    f = timed(True)
+def test_who_subscribes_while_it_asks_for_the_next_message_gets_it(placement: Placement) -> None:
+    f = timed(True, placement=placement)
     event = f.interaction(EVENT)
     f.stamp(0, 5, b"m")
     f.rti[1].unsubscribe_interaction_class(event)
@@ -123,8 +129,8 @@ def test_who_subscribes_while_it_asks_for_the_next_message_gets_it() -> None:
     assert f.told(1) == [(b"m", 5, TS), 5]
 
 
-def test_a_flush_is_granted_by_what_is_wanted() -> None:
-    f = timed(True)
+def test_a_flush_is_granted_by_what_is_wanted(placement: Placement) -> None:
+    f = timed(True, placement=placement)
     f.stamp(0, 5, b"unwanted")
     f.rti[1].unsubscribe_interaction_class(f.interaction(EVENT))
     f.ask(0, "TAR", 15)
@@ -132,8 +138,8 @@ def test_a_flush_is_granted_by_what_is_wanted() -> None:
     assert f.told(1) == [("flushed", 10, 10)]
 
 
-def test_who_is_not_constrained_any_more_gets_what_it_wants_by_then() -> None:
-    f = timed(True, 3)
+def test_who_is_not_constrained_any_more_gets_what_it_wants_by_then(placement: Placement) -> None:
+    f = timed(True, 3, placement=placement)
     event = f.interaction(EVENT)
     f.rti[2].unsubscribe_interaction_class(event)
     f.stamp(0, 5, b"m")
@@ -145,8 +151,8 @@ def test_who_is_not_constrained_any_more_gets_what_it_wants_by_then() -> None:
     assert f.told(2) == [(b"m", 5, "RECEIVE")]
 
 
-def test_what_was_retracted_is_for_nobody() -> None:
-    f = timed(True)
+def test_what_was_retracted_is_for_nobody(placement: Placement) -> None:
+    f = timed(True, placement=placement)
     handle = f.stamp(0, 5, b"m")
     assert handle is not None
     f.rti[0].retract(handle)
@@ -155,8 +161,8 @@ def test_what_was_retracted_is_for_nobody() -> None:
 
 
 @pytest.mark.one_node
-def test_what_is_counted_is_what_was_delivered() -> None:
-    f = timed(True, 3)
+def test_what_is_counted_is_what_was_delivered(placement: Placement) -> None:
+    f = timed(True, 3, placement=placement)
     event = f.interaction(EVENT)
     f.rti[2].unsubscribe_interaction_class(event)
     f.stamp(0, 5, b"m")

@@ -8,6 +8,7 @@ import pytest
 
 from support.federation import Federation, federation, refused
 from support.fom import BEST_EFFORT, PRIVILEGE, RELIABLE
+from support.placement import Placement
 from support.refusals import NOBODY, TANK, tank
 from weft import OrderType, ResignAction
 from weft.model.errors import (
@@ -30,9 +31,9 @@ def way(f: Federation, name: str) -> Any:
 # --- names --------------------------------------------------------------------------------------------------------
 
 
-def test_a_name_is_reserved_once() -> None:
+def test_a_name_is_reserved_once(placement: Placement) -> None:
     """Clauses 6.2 to 6.4: until it is released, used up by an instance, or its federate resigns."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         f.rti[0].reserve_object_instance_name("Leopard")
         f.rti[0].reserve_object_instance_name("Leopard")
         f.rti[1].reserve_object_instance_name("Leopard")
@@ -43,9 +44,9 @@ def test_a_name_is_reserved_once() -> None:
         assert f.take(1) == [(SUCCEEDED, ("Leopard",))]
 
 
-def test_several_names_are_reserved_all_or_none() -> None:
+def test_several_names_are_reserved_all_or_none(placement: Placement) -> None:
     """Clauses 6.5 to 6.7."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         f.rti[0].reserve_multiple_object_instance_names({"a", "b"})
         f.rti[1].reserve_multiple_object_instance_names({"b", "c"})
         f.rti[1].reserve_object_instance_name("c")
@@ -56,9 +57,9 @@ def test_several_names_are_reserved_all_or_none() -> None:
         assert f.heard(1) == [f"multiple_{SUCCEEDED}"]
 
 
-def test_a_named_instance_has_its_name_as_long_as_it_lives() -> None:
+def test_a_named_instance_has_its_name_as_long_as_it_lives(placement: Placement) -> None:
     """Clauses 6.8 and 6.16: nobody can reserve or use it meanwhile; after deletion it is free."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         f.publish(0, TANK, "Name")
         f.subscribe(1, TANK, "Name")
         f.rti[0].reserve_object_instance_name("Leopard")
@@ -73,9 +74,9 @@ def test_a_named_instance_has_its_name_as_long_as_it_lives() -> None:
         assert f.heard(1) == [FAILED, "remove_object_instance", SUCCEEDED]
 
 
-def test_unnamed_instances_get_names_of_their_own() -> None:
+def test_unnamed_instances_get_names_of_their_own(placement: Placement) -> None:
     """Clause 6.8: and no federate can reserve such a name, since it begins with HLA."""
-    with federation(1) as f:
+    with federation(1, placement=placement) as f:
         f.publish(0, TANK, "Name")
         names = {f.rti[0].get_object_instance_name(f.register(0, TANK)) for _ in range(5)}
         assert len(names) == 5
@@ -85,9 +86,9 @@ def test_unnamed_instances_get_names_of_their_own() -> None:
 # --- updates ------------------------------------------------------------------------------------------------------
 
 
-def test_an_update_is_reflected_as_subscribed_and_by_transportation() -> None:
+def test_an_update_is_reflected_as_subscribed_and_by_transportation(placement: Placement) -> None:
     """Clause 6.11: the subscribed attributes only, those of one transportation together."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         f.publish(0, TANK, "Position", "Name", "Speed", "Ammo")
         f.subscribe(1, "Vehicle.GroundVehicle", "Position", "Name", "Speed", "Crew")
         instance = f.register(0, TANK)
@@ -107,9 +108,9 @@ def test_an_update_is_reflected_as_subscribed_and_by_transportation() -> None:
         }
 
 
-def test_receivers_do_not_share_values() -> None:
+def test_receivers_do_not_share_values(placement: Placement) -> None:
     """A receiver that changes what it was given changes it for itself only; nor does the sender's map matter later."""
-    with federation(3) as f:
+    with federation(3, placement=placement) as f:
         f.publish(0, TANK, "Name")
         for i in (1, 2):
             f.subscribe(i, TANK, "Name")
@@ -122,9 +123,9 @@ def test_receivers_do_not_share_values() -> None:
         assert list(second[1].values()) == [b"first"]
 
 
-def test_an_empty_update_reaches_nobody() -> None:
+def test_an_empty_update_reaches_nobody(placement: Placement) -> None:
     """Clause 6.10: no value, no reflection."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         instance = tank(f)
         f.quiet()
         f.rti[0].update_attribute_values(instance, {}, b"")
@@ -135,9 +136,9 @@ def test_an_empty_update_reaches_nobody() -> None:
     ("implementation", "time"),
     [("HLAfloat64Time", HLAfloat64Time(2.5)), ("HLAinteger64Time", HLAinteger64Time(7))],
 )
-def test_a_time_stamp_is_carried_along(implementation: str, time: Any) -> None:
+def test_a_time_stamp_is_carried_along(implementation: str, time: Any, placement: Placement) -> None:
     """Clauses 6.10 to 6.17: messages with a time of who does not regulate are delivered in receive order, and say so."""
-    with federation(2, time=implementation) as f:
+    with federation(2, time=implementation, placement=placement) as f:
         instance = tank(f)
         f.rti[0].publish_interaction_class(f.interaction("Event"))
         f.rti[1].subscribe_interaction_class(f.interaction("Event"))
@@ -159,9 +160,9 @@ def test_a_time_stamp_is_carried_along(implementation: str, time: Any) -> None:
 # --- the end of instances -----------------------------------------------------------------------------------------
 
 
-def test_deletion_removes_the_instance_from_all_who_know_it() -> None:
+def test_deletion_removes_the_instance_from_all_who_know_it(placement: Placement) -> None:
     """Clauses 6.16 and 6.17: with the tag and who did it; others hear nothing."""
-    with federation(3) as f:
+    with federation(3, placement=placement) as f:
         instance = tank(f)
         f.quiet()
         f.rti[0].delete_object_instance(instance, b"gone")
@@ -171,9 +172,9 @@ def test_deletion_removes_the_instance_from_all_who_know_it() -> None:
             f.update(0, instance, TANK, "Position")
 
 
-def test_local_deletion_is_forgetting() -> None:
+def test_local_deletion_is_forgetting(placement: Placement) -> None:
     """Clause 6.18: nothing is reflected any more; a new subscription discovers the instance anew, perhaps otherwise."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         instance = tank(f)
         f.rti[1].local_delete_object_instance(instance)
         f.quiet()
@@ -185,9 +186,9 @@ def test_local_deletion_is_forgetting() -> None:
         assert [args[1] for _, args in f.take(1)] == [f.object_class(TANK)]
 
 
-def test_an_orphan_stays_known_and_is_discovered_by_nobody_new() -> None:
+def test_an_orphan_stays_known_and_is_discovered_by_nobody_new(placement: Placement) -> None:
     """Clauses 4.12 and 6.9: after its owner divested and resigned nobody owns an attribute that could be subscribed to."""
-    with federation(3) as f:
+    with federation(3, placement=placement) as f:
         instance = tank(f)
         f.resign(0, ResignAction.UNCONDITIONALLY_DIVEST_ATTRIBUTES)
         f.subscribe(2, "Vehicle", "Position")
@@ -201,10 +202,10 @@ def test_an_orphan_stays_known_and_is_discovered_by_nobody_new() -> None:
 # --- requests -----------------------------------------------------------------------------------------------------
 
 
-def test_values_are_requested_from_their_owners() -> None:
+def test_values_are_requested_from_their_owners(placement: Placement) -> None:
     """Clauses 6.21 and 6.22: of one instance or of a class and those below; never from the one who asks."""
     provide = "provide_attribute_value_update"
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         instance = tank(f)
         f.publish(1, "Vehicle", "Position")
         own = f.register(1, "Vehicle")
@@ -249,9 +250,9 @@ def halt(f: Federation, target: ObjectInstanceHandle) -> None:
     f.rti[0].send_directed_interaction(f.interaction("Command.Halt"), target, values, b"tag")
 
 
-def test_a_directed_interaction_goes_to_the_owner_of_its_target() -> None:
+def test_a_directed_interaction_goes_to_the_owner_of_its_target(placement: Placement) -> None:
     """Clauses 5.12 and 6.15: at the subscribed class, with its parameters."""
-    with federation(3) as f:
+    with federation(3, placement=placement) as f:
         target = directed(f, universally=False)
         halt(f, target)
         text = {f.parameter("Command", "Text"): b"Text"}
@@ -260,9 +261,9 @@ def test_a_directed_interaction_goes_to_the_owner_of_its_target() -> None:
         assert f.take(0) + f.take(2) == []
 
 
-def test_a_universal_subscriber_hears_all_directed_interactions() -> None:
+def test_a_universal_subscriber_hears_all_directed_interactions(placement: Placement) -> None:
     """Clause 5.12: also of targets it owns nothing of, if it knows them."""
-    with federation(3) as f:
+    with federation(3, placement=placement) as f:
         target = directed(f, universally=True)
         halt(f, target)
         assert f.heard(1) == f.heard(2) == ["receive_directed_interaction"]
@@ -271,9 +272,9 @@ def test_a_universal_subscriber_hears_all_directed_interactions() -> None:
         assert f.heard(2) == []
 
 
-def test_directed_interactions_end_with_their_declarations() -> None:
+def test_directed_interactions_end_with_their_declarations(placement: Placement) -> None:
     """Clauses 5.7 and 5.13: one class of them, or all at once."""
-    with federation(3) as f:
+    with federation(3, placement=placement) as f:
         target = directed(f, universally=True)
         vehicle = f.object_class("Vehicle")
         f.rti[1].unsubscribe_object_class_directed_interactions(vehicle, {f.interaction("Command")})
@@ -288,9 +289,9 @@ def test_directed_interactions_end_with_their_declarations() -> None:
 # --- transportation and order -------------------------------------------------------------------------------------
 
 
-def test_the_transportation_of_an_instances_attributes_can_be_changed() -> None:
+def test_the_transportation_of_an_instances_attributes_can_be_changed(placement: Placement) -> None:
     """Clauses 6.25, 6.26, 6.28, 6.29: confirmed to the owner, for that instance only, and used from then on."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         instance, other = tank(f), f.register(0, TANK)
         position = f.attributes(TANK, "Position")
         f.quiet()
@@ -306,9 +307,9 @@ def test_the_transportation_of_an_instances_attributes_can_be_changed() -> None:
             assert f.take(1) == [("report_attribute_transportation_type", report)]
 
 
-def test_the_default_transportation_holds_for_later_instances() -> None:
+def test_the_default_transportation_holds_for_later_instances(placement: Placement) -> None:
     """Clause 6.27: for those this federate registers from then on."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         before = tank(f)
         position = f.attributes(TANK, "Position")
         f.rti[0].change_default_attribute_transportation_type(
@@ -321,9 +322,9 @@ def test_the_default_transportation_holds_for_later_instances() -> None:
         assert [args[3] for _, args in f.take(1)] == [way(f, BEST_EFFORT), way(f, RELIABLE)]
 
 
-def test_the_transportation_of_an_interaction_can_be_changed() -> None:
+def test_the_transportation_of_an_interaction_can_be_changed(placement: Placement) -> None:
     """Clauses 6.30 to 6.33: for what this federate sends, whoever asks."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         event = f.interaction("Event")
         for i in (0, 1):
             f.rti[i].publish_interaction_class(event)
@@ -338,18 +339,18 @@ def test_the_transportation_of_an_interaction_can_be_changed() -> None:
             assert f.take(0) == [("report_interaction_transportation_type", report)]
 
 
-def test_asking_for_the_transportation_of_nobody() -> None:
+def test_asking_for_the_transportation_of_nobody(placement: Placement) -> None:
     """Clause 6.32: a federate that never was, or is no longer; the service has only RTIinternalError to say so."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         f.resign(1)
         for federate in (NOBODY, f.handle(1)):
             with refused(RTIinternalError):
                 f.rti[0].query_interaction_transportation_type(federate, f.interaction("Event"))
 
 
-def test_orders_can_be_changed() -> None:
+def test_orders_can_be_changed(placement: Placement) -> None:
     """Clauses 8.24 to 8.26: taken; of who does not regulate all is delivered in receive order all the same."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         instance = tank(f)
         f.rti[0].publish_interaction_class(f.interaction("Event"))
         for order in OrderType:

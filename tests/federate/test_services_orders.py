@@ -1,4 +1,5 @@
-"""Weft's own orders through the ambassador: chosen by the object model, by services and by a single call (docs/ordering.md)."""
+"""Weft's own orders through the ambassador: chosen by the object model, by services and by a single call
+(docs/explanation/ordering.md)."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import pytest
 from support.federation import Federation, federation, refused
 from support.fom import PRIVILEGE, extra_module
 from support.mom import Mom
+from support.placement import Placement
 from support.refusals import TANK, tank
 from weft import OrderType
 from weft.kernel.state.overrides import attribute_order, interaction_order
@@ -42,18 +44,18 @@ def words(f: Federation, *federates: int) -> Any:
     return event
 
 
-def test_orders_have_names() -> None:
+def test_orders_have_names(placement: Placement) -> None:
     """S0-1: five orders, by name and back."""
-    with federation(1) as f:
+    with federation(1, placement=placement) as f:
         for name, order in OWN.items():
             assert f.rti[0].get_order_type(name) is order
             assert f.rti[0].get_order_name(order) == name
 
 
 @pytest.mark.parametrize("order", OWN.values())
-def test_a_call_may_name_its_order(order: OrderType) -> None:
+def test_a_call_may_name_its_order(order: OrderType, placement: Placement) -> None:
     """S0-1: for this message alone; it arrives as any other, and with a time it says RECEIVE, as clients know two orders."""
-    with federation(3) as f:
+    with federation(3, placement=placement) as f:
         event = words(f, 0, 1, 2)
         instance = tank(f)
         f.quiet()
@@ -72,8 +74,8 @@ def test_a_call_may_name_its_order(order: OrderType) -> None:
         assert f.heard(0) == []
 
 
-def test_a_call_with_no_order_is_refused() -> None:
-    with federation(2) as f:
+def test_a_call_with_no_order_is_refused(placement: Placement) -> None:
+    with federation(2, placement=placement) as f:
         event = words(f, 0, 1)
         with refused(InvalidOrderType):
             f.rti[0].send_interaction(event, {}, b"", order="soon")  # type: ignore[arg-type]
@@ -81,9 +83,9 @@ def test_a_call_with_no_order_is_refused() -> None:
 
 
 @pytest.mark.parametrize("order", ["Causal", "HLAtotal", "priority(3)"])
-def test_the_object_model_names_orders(order: str) -> None:
+def test_the_object_model_names_orders(order: str, placement: Placement) -> None:
     """S0-1: for each class and attribute; the catalog knows how urgent priority is."""
-    with federation(2, joined=1) as f:
+    with federation(2, joined=1, placement=placement) as f:
         f.rti[1].join_federation_execution("late", "test", "range", [by_order(order)])
         f.present.add(1)
         catalog = f.state().catalog
@@ -96,9 +98,9 @@ def test_the_object_model_names_orders(order: str) -> None:
         assert f.state().ordered
 
 
-def test_services_change_orders() -> None:
+def test_services_change_orders(placement: Placement) -> None:
     """Clauses 8.24 to 8.26, with Weft's own orders."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         event = words(f, 0, 1)
         f.rti[0].change_interaction_order_type(event, OrderType.CAUSAL)
         f.rti[0].change_default_attribute_order_type(
@@ -125,9 +127,9 @@ def test_services_change_orders() -> None:
         assert sent == f.attributes(TANK, "Position", "Ammo", "Name")
 
 
-def test_the_mom_changes_orders() -> None:
+def test_the_mom_changes_orders(placement: Placement) -> None:
     """The standard's HLAorderType has two enumerators: Weft's own orders go by their numbers."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         mom = Mom(f)
         event = words(f, 0, 1)
         mom.send(
@@ -141,9 +143,9 @@ def test_the_mom_changes_orders() -> None:
 
 
 @pytest.mark.bare(reason="the middleware puts all messages in causal order")
-def test_urgent_messages_come_first() -> None:
+def test_urgent_messages_come_first(placement: Placement) -> None:
     """S0-1: of what waits for a federate, the most urgent; other callbacks keep their place."""
-    with federation(2, joined=1) as f:
+    with federation(2, joined=1, placement=placement) as f:
         urgent = extra_module(
             "<interactions><interactionClass><name>HLAinteractionRoot</name>"
             + "".join(

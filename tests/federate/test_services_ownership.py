@@ -13,6 +13,7 @@ import pytest
 from support.federation import Federation, federation, refused
 from support.fom import PRIVILEGE
 from support.mom import Mom
+from support.placement import Placement
 from support.refusals import TANK
 from weft import OrderType, ResignAction
 from weft.model.errors import (
@@ -101,8 +102,8 @@ class Field:
 
 
 @pytest.fixture
-def field() -> Iterator[Field]:
-    with federation(3) as f:
+def field(placement: Placement) -> Iterator[Field]:
+    with federation(3, placement=placement) as f:
         yield Field(f)
 
 
@@ -334,9 +335,9 @@ def test_unpublishing_gives_up(field: Field) -> None:
     ]
 
 
-def test_unpublishing_at_another_class_than_one_knows_it_as_changes_nothing() -> None:
+def test_unpublishing_at_another_class_than_one_knows_it_as_changes_nothing(placement: Placement) -> None:
     """Clause 5.3: it is the known class that counts, also for one who acquired the attribute."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         f.publish(0, TANK, "Name")
         f.publish(1, "Vehicle", "Name")
         f.publish(1, TANK, "Name")
@@ -392,9 +393,9 @@ def test_resigning_can_cancel_acquisitions(field: Field, action: ResignAction) -
     assert field.if_wanted(0, "Name", "Ammo") == set()
 
 
-def test_who_comes_later_is_asked_too() -> None:
+def test_who_comes_later_is_asked_too(placement: Placement) -> None:
     """Clause 7.4: while an owner is sought, also who only then publishes the attribute or gets to know the instance."""
-    with federation(3) as f:
+    with federation(3, placement=placement) as f:
         f.publish(0, TANK, "Name", "Ammo")
         f.subscribe(1, TANK, "Name")
         tank = f.register(0, TANK)
@@ -446,9 +447,9 @@ def test_other_attributes_can_be_unpublished_while_one_is_wanted(field: Field) -
         field.f.rti[1].unpublish_object_class_attributes(field.f.object_class(TANK), field.of("Name"))
 
 
-def test_a_transfer_leads_to_discovery() -> None:
+def test_a_transfer_leads_to_discovery(placement: Placement) -> None:
     """Clause 6.9: who subscribes to an attribute that nobody owned discovers the instance when somebody does."""
-    with federation(3) as f:
+    with federation(3, placement=placement) as f:
         f.publish(0, TANK, "Name")
         f.subscribe(1, TANK, "Name")
         f.publish(1, TANK, "Ammo")

@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 
 from support.federation import Federation, federation, refused
+from support.placement import Placement
 from support.refusals import CANNOT_RAISE, FACTORIES, FEDERATION, WRONG_TYPES, Refusal
 from support.refusals_objects import DECLARATION, OBJECTS, ORDER
 from support.refusals_ownership import OWNERSHIP, PENDING_ACQUISITION
@@ -78,16 +79,18 @@ def call_soundly(rti: RTIambassador, service: str) -> Any:
 
 
 @pytest.mark.parametrize("case", REFUSALS, ids=str)
-def test_the_standards_exception_is_raised(case: Refusal) -> None:
+def test_the_standards_exception_is_raised(case: Refusal, placement: Placement) -> None:
     """Each clause's exceptions: the call is refused with just that class, and the message is not empty."""
-    with federation(2) as f, refused(getattr(errors, case.error)):
+    with federation(2, placement=placement) as f, refused(getattr(errors, case.error)):
         case.provoke(f)
 
 
 @pytest.mark.parametrize(("service", "arguments"), WRONG_TYPES)
-def test_a_wrong_type_is_refused_like_a_wrong_value(service: str, arguments: tuple[Any, ...]) -> None:
+def test_a_wrong_type_is_refused_like_a_wrong_value(
+    service: str, arguments: tuple[Any, ...], placement: Placement
+) -> None:
     """No Python error comes out of the RTI, compiled or not: something is not defined or known, or RTIinternalError says why."""
-    with federation(1) as f:
+    with federation(1, placement=placement) as f:
         with pytest.raises(errors.RTIexception):
             getattr(f.rti[0], service)(*arguments)
         f.publish(0, "Vehicle", "Name")
@@ -195,15 +198,16 @@ AT_SERVERS = {
     ("service", "error", "provoke"), BEYOND, ids=lambda one: one if isinstance(one, str) else ""
 )
 def test_refusals_that_are_not_of_the_standard(
-    service: str, error: str, provoke: Callable[[RTIambassador], Any]
+    service: str, error: str, provoke: Callable[[RTIambassador], Any], placement: Placement
 ) -> None:
-    """docs/exceptions.md names them, too."""
-    with federation(2) as f, refused(getattr(errors, error)):
+    """docs/reference/exceptions.md names them, too."""
+    with federation(2, placement=placement) as f, refused(getattr(errors, error)):
         provoke(f.rti[0])
 
 
 def test_the_reference_names_what_is_provoked_and_nothing_else() -> None:
-    """Issue 9, errors: who raises what, of `weft errors` and docs/exceptions.md, is what these tests see raised, both ways."""
+    """Issue 9, errors: who raises what, of `weft errors` and docs/reference/exceptions.md, is what these tests see
+    raised, both ways."""
     provoked = {(case.service, case.error) for case in REFUSALS} | {(one[0], one[1]) for one in BEYOND}
     provoked |= AT_SERVERS | set(TIME_CANNOT_RAISE)  # over nodes: tests/host/test_time_nodes.py
     provoked |= {(s, "SaveInProgress") for s in REFUSED_IN_SAVE} | {
@@ -331,7 +335,7 @@ def _in_python(result: str) -> str:
     return f"frozenset[{result.removesuffix('Set')}]" if result.endswith("HandleSet") else result
 
 
-def test_join_takes_the_standards_parameters_by_name() -> None:
+def test_join_takes_the_standards_parameters_by_name(placement: Placement) -> None:
     """Clause 4.11: both overloads, by position and by name."""
     names = {
         "federateName": "who",
@@ -341,9 +345,9 @@ def test_join_takes_the_standards_parameters_by_name() -> None:
     }
     for service in standard("services"):
         if service.name == "joinFederationExecution":
-            with federation(2, joined=1) as f:
+            with federation(2, joined=1, placement=placement) as f:
                 join: Any = f.rti[1].join_federation_execution
                 join(**{snake(p): names[p] for p, _ in service.parameters})
-            with federation(2, joined=1) as f:
+            with federation(2, joined=1, placement=placement) as f:
                 join = f.rti[1].join_federation_execution
                 join(*(names[p] for p, _ in service.parameters))

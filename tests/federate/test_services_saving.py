@@ -10,6 +10,7 @@ import pytest
 
 from support.federation import Federation, federation, refused
 from support.fom import extra_module
+from support.placement import Placement
 from support.saves import LABEL, begin, begin_restore, instruct, restore, save
 from weft import CallbackModel, EmbeddedNode, ResignAction, RTIambassador, Source
 from weft.model.enums import OrderType, RestoreFailureReason, RestoreStatus, SaveFailureReason, SaveStatus
@@ -19,8 +20,8 @@ TANK = "Vehicle.GroundVehicle.Tank"
 
 
 @pytest.fixture
-def f() -> Iterator[Federation]:
-    with federation(3) as made:
+def f(placement: Placement) -> Iterator[Federation]:
+    with federation(3, placement=placement) as made:
         yield made
 
 
@@ -75,11 +76,13 @@ def test_an_abort_ends_it_at_once(f: Federation) -> None:
         f.rti[1].abort_federation_save()
 
 
-def test_who_cannot_write_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_who_cannot_write_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, placement: Placement
+) -> None:
     """RTI_UNABLE_TO_SAVE, and the log names the file."""
     (tmp_path / "saves").write_text("in the way")
     node = EmbeddedNode(save_directory=tmp_path / "saves")
-    with federation(1, node=node) as f, caplog.at_level(logging.WARNING, "weft"):
+    with federation(1, node=node, placement=placement) as f, caplog.at_level(logging.WARNING, "weft"):
         instruct(f)
         begin(f)
         f.quiet()
@@ -266,14 +269,14 @@ def test_a_restore_ends_early(f: Federation, end: str) -> None:
 
 
 @pytest.mark.one_node
-def test_handles_follow_the_object_model_of_the_save() -> None:
+def test_handles_follow_the_object_model_of_the_save(placement: Placement) -> None:
     """Modules that federates brought one after the other have their handles again."""
 
     def ship(name: str) -> Source:
         text = f"<objectClass><name>HLAobjectRoot</name><objectClass><name>{name}</name></objectClass></objectClass>"
         return extra_module(f"<objects>{text}</objects>", name)
 
-    with federation(2, joined=0) as f:
+    with federation(2, joined=0, placement=placement) as f:
         for i, names in ((0, ["Barge", "Tug"]), (1, ["Ferry"])):
             modules = [ship(name) for name in names]
             f.handles[i] = f.rti[i].join_federation_execution(f"f{i}", "test", "range", modules)
@@ -294,9 +297,9 @@ def test_handles_follow_the_object_model_of_the_save() -> None:
 
 
 @pytest.mark.one_node
-def test_immediate_callbacks_save_too() -> None:
+def test_immediate_callbacks_save_too(placement: Placement) -> None:
     """Answering within the callback, from the callback thread."""
-    with federation(2, callbacks=CallbackModel.IMMEDIATE) as f:
+    with federation(2, callbacks=CallbackModel.IMMEDIATE, placement=placement) as f:
         for rti, log in zip(f.rti, f.log, strict=True):
 
             def answer(label: str, rti: RTIambassador = rti) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from support.federation import NAME, refused
+from support.placement import Placement
 from support.saves import LABEL, begin_restore
 from support.timed import GRANT, Timed, short
 from weft.model.errors import (
@@ -30,9 +31,9 @@ def told(f: Timed) -> list[list[Any]]:
 
 
 @pytest.mark.parametrize("kind", ["TAR", "TARA", "NMR", "NMRA", "FQR"])
-def test_nothing_is_granted_while_it_is_paused(kind: str) -> None:
+def test_nothing_is_granted_while_it_is_paused(kind: str, placement: Placement) -> None:
     """Of any kind; all who asked are granted with resume, and have lost nothing."""
-    f = Timed(2)
+    f = Timed(2, placement=placement)
     f.all_timed(2)
     facts = steer(f, "pause", by=1)["paused"]
     assert facts["by"] == "operator"
@@ -48,8 +49,8 @@ def test_nothing_is_granted_while_it_is_paused(kind: str) -> None:
     assert first[-1] == {"TAR": 4, "TARA": 4, "NMR": 3, "NMRA": 3, "FQR": ("flushed", 3, 3)}[kind]
 
 
-def test_who_is_not_constrained_is_not_granted_either() -> None:
-    f = Timed(2)
+def test_who_is_not_constrained_is_not_granted_either(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.regulate(0)
     f.quiet()
     steer(f, "pause")
@@ -62,9 +63,9 @@ def test_who_is_not_constrained_is_not_granted_either() -> None:
     assert told(f) == [[], [9]]
 
 
-def test_all_but_time_goes_on() -> None:
+def test_all_but_time_goes_on(placement: Placement) -> None:
     """Messages in receive order, synchronization points, and who begins to regulate or to be constrained."""
-    f = Timed(3)
+    f = Timed(3, placement=placement)
     f.regulate(0)
     f.quiet()
     steer(f, "pause")
@@ -78,9 +79,9 @@ def test_all_but_time_goes_on() -> None:
     assert f.told(2) == [b"now", ("constrained", 0)]
 
 
-def test_a_step_is_the_next_logical_time_of_all() -> None:
+def test_a_step_is_the_next_logical_time_of_all(placement: Placement) -> None:
     """Lookaheads differ: the least time that anybody can be granted, and all who may have it do."""
-    f = Timed(3)
+    f = Timed(3, placement=placement)
     for i, lookahead in enumerate((1, 5, 100)):
         f.regulate(i, lookahead)
         f.constrain(i)
@@ -104,8 +105,8 @@ def test_a_step_is_the_next_logical_time_of_all() -> None:
     assert told(f) == [[], [9], []]
 
 
-def test_a_step_waits_for_who_has_not_asked_and_says_for_whom() -> None:
-    f = Timed(2)
+def test_a_step_waits_for_who_has_not_asked_and_says_for_whom(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.all_timed(50)
     steer(f, "pause")
     f.ask(0, "TAR", 9)
@@ -118,8 +119,8 @@ def test_a_step_waits_for_who_has_not_asked_and_says_for_whom() -> None:
     assert told(f) == [[], []]
 
 
-def test_steps_are_counted_and_a_pause_takes_back_those_to_come() -> None:
-    f = Timed(2)
+def test_steps_are_counted_and_a_pause_takes_back_those_to_come(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.all_timed(1)
     steer(f, "pause")
     steer(f, "step", 3)
@@ -135,9 +136,9 @@ def test_steps_are_counted_and_a_pause_takes_back_those_to_come() -> None:
     assert told(f) == [[], []]
 
 
-def test_all_grants_of_one_time_are_one_step() -> None:
+def test_all_grants_of_one_time_are_one_step(placement: Placement) -> None:
     """With a lookahead of zero a time is granted again and again (TARA, NMRA), while federates answer each other."""
-    f = Timed(2)
+    f = Timed(2, placement=placement)
     f.all_timed(0)
     steer(f, "pause")
     f.ask(0, "TARA", 5)
@@ -159,8 +160,8 @@ def test_all_grants_of_one_time_are_one_step() -> None:
     assert told(f) == [[6], [6]]
 
 
-def test_a_flush_is_let_through_once_a_step_and_no_further_than_it() -> None:
-    f = Timed(2)
+def test_a_flush_is_let_through_once_a_step_and_no_further_than_it(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.all_timed(1)
     steer(f, "pause")
     f.stamp(1, 8, b"late")
@@ -175,9 +176,9 @@ def test_a_flush_is_let_through_once_a_step_and_no_further_than_it() -> None:
     assert len(f.told(0)) == 1
 
 
-def test_who_is_blocked_by_the_operator_is_told_so() -> None:
+def test_who_is_blocked_by_the_operator_is_told_so(placement: Placement) -> None:
     """By query_blocking and the status; and by whom else, if that one blocks, too."""
-    f = Timed(2)
+    f = Timed(2, placement=placement)
     f.all_timed(1)
     steer(f, "pause")
     f.ask(0, "TAR", 1)
@@ -201,8 +202,8 @@ def test_who_is_blocked_by_the_operator_is_told_so() -> None:
 
 @pytest.mark.one_node
 @pytest.mark.parametrize("kind", ["TAR", "FQR"])
-def test_who_has_patience_hears_of_the_operator(kind: str) -> None:
-    f = Timed(2)
+def test_who_has_patience_hears_of_the_operator(kind: str, placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.all_timed(1)
     steer(f, "pause")
     f.rti[0].set_time_advance_patience(0.001)
@@ -215,8 +216,8 @@ def test_who_has_patience_hears_of_the_operator(kind: str) -> None:
     assert f"waits for 1 ({kind})" in str(reminded[0][0])
 
 
-def test_who_joins_a_paused_federation_is_paused() -> None:
-    f = Timed(3, joined=2)
+def test_who_joins_a_paused_federation_is_paused(placement: Placement) -> None:
+    f = Timed(3, joined=2, placement=placement)
     f.all_timed(1)
     steer(f, "pause")
     f.join(2)
@@ -231,9 +232,9 @@ def test_who_joins_a_paused_federation_is_paused() -> None:
     assert told(f) == [[1], [1], [1]]
 
 
-def test_a_paused_federation_outlives_its_federates() -> None:
+def test_a_paused_federation_outlives_its_federates(placement: Placement) -> None:
     """Who resigns is not waited for; who comes after all have gone is paused, and resume works."""
-    f = Timed(2)
+    f = Timed(2, placement=placement)
     f.all_timed(1)
     steer(f, "pause")
     steer(f, "step")
@@ -257,9 +258,9 @@ def test_a_paused_federation_outlives_its_federates() -> None:
         steer(f, "resume")
 
 
-def test_a_resigned_federate_is_treated_as_lost_and_may_come_back() -> None:
+def test_a_resigned_federate_is_treated_as_lost_and_may_come_back(placement: Placement) -> None:
     """Its directive applies, nobody waits for it any more, it learns why, and may join again."""
-    f = Timed(3)
+    f = Timed(3, placement=placement)
     f.all_timed(1)
     f.publish(1, "Vehicle", "Position")
     f.subscribe(0, "Vehicle", "Position")
@@ -279,9 +280,9 @@ def test_a_resigned_federate_is_treated_as_lost_and_may_come_back() -> None:
     assert f.rti[1].query_logical_time().value == 0
 
 
-def test_a_resigned_federate_may_disconnect() -> None:
+def test_a_resigned_federate_may_disconnect(placement: Placement) -> None:
     """Clause 4.13: it is no member any more, and nobody asks it to resign first."""
-    f = Timed(2)
+    f = Timed(2, placement=placement)
     f.all_timed(1)
     steer(f, "resign", "federate 1")
     assert f.take(1, "federate_resigned")
@@ -290,8 +291,8 @@ def test_a_resigned_federate_may_disconnect() -> None:
         f.rti[1].query_logical_time()
 
 
-def test_what_cannot_be_done_is_said() -> None:
-    f = Timed(1)
+def test_what_cannot_be_done_is_said(placement: Placement) -> None:
+    f = Timed(1, placement=placement)
     for wrong, text in [
         (("stop", NAME), "there are pause, resume, step, resign"),
         (("step", NAME, 0), "the number of steps"),
@@ -320,9 +321,9 @@ def complete(f: Timed) -> None:
         f.rti[i].federate_save_complete()
 
 
-def test_a_paused_federation_is_saved_and_stays_paused_when_it_is_restored() -> None:
+def test_a_paused_federation_is_saved_and_stays_paused_when_it_is_restored(placement: Placement) -> None:
     """The pause is no part of the save; what is restored in a pause is paused, whatever steps had let through."""
-    f = Timed(2)
+    f = Timed(2, placement=placement)
     f.all_timed(1)
     steer(f, "pause")
     for i in range(2):
@@ -347,8 +348,8 @@ def test_a_paused_federation_is_saved_and_stays_paused_when_it_is_restored() -> 
     assert told(f) == [[1], [1]]  # it was saved in a pause, and is not paused now
 
 
-def test_a_save_at_a_logical_time_comes_with_its_step() -> None:
-    f = Timed(2)
+def test_a_save_at_a_logical_time_comes_with_its_step(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.all_timed(1)
     f.rti[0].request_federation_save(LABEL, f.time(5))
     steer(f, "pause")

@@ -18,6 +18,7 @@ from support.fom import (
     fom,
     parameters_of,
 )
+from support.placement import Placement
 from support.refusals import TANK, tank
 from weft import OrderType, ResignAction, RTIambassador
 from weft.model import handles
@@ -25,9 +26,9 @@ from weft.model.enums import ServiceGroup
 from weft.model.time import HLAfloat64TimeFactory, HLAinteger64TimeFactory
 
 
-def test_classes_attributes_and_parameters_have_names_and_handles() -> None:
+def test_classes_attributes_and_parameters_have_names_and_handles(placement: Placement) -> None:
     """Clauses 10.4, 10.5, 10.9, 10.10, 10.13 to 10.16: there and back; the root may be left out of a class's name."""
-    with federation(1) as f:
+    with federation(1, placement=placement) as f:
         rti = f.rti[0]
         for name in OBJECTS:
             handle = rti.get_object_class_handle(name)
@@ -45,15 +46,15 @@ def test_classes_attributes_and_parameters_have_names_and_handles() -> None:
                 assert rti.get_parameter_name(interaction, found) == parameter
 
 
-def test_an_inherited_attribute_is_one_attribute() -> None:
+def test_an_inherited_attribute_is_one_attribute(placement: Placement) -> None:
     """Clause 10.9: it has the same handle at every class that has it."""
-    with federation(1) as f:
+    with federation(1, placement=placement) as f:
         assert len({f.attribute(name, "Position") for name in OBJECTS if name.startswith("Vehicle")}) == 1
 
 
-def test_federates_and_instances_have_names_and_handles() -> None:
+def test_federates_and_instances_have_names_and_handles(placement: Placement) -> None:
     """Clauses 10.2, 10.3, 10.6 to 10.8: an instance's class is the one at which each federate knows it."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         instance = tank(f)
         assert f.rti[1].get_federate_handle("federate 0") == f.handle(0)
         assert f.rti[1].get_federate_name(f.handle(0)) == "federate 0"
@@ -63,9 +64,9 @@ def test_federates_and_instances_have_names_and_handles() -> None:
         assert f.rti[1].get_known_object_class_handle(instance) == f.object_class("Vehicle")
 
 
-def test_update_rates() -> None:
+def test_update_rates(placement: Placement) -> None:
     """Clauses 10.11 and 10.12: the rate one subscribed with; 0 where every update is wanted, or none."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         for name, rate in RATES.items():
             assert f.rti[0].get_update_rate_value(name) == rate
         instance = tank(f)
@@ -75,9 +76,9 @@ def test_update_rates() -> None:
         assert ask(instance, f.attribute("Vehicle", "Position")) == 0.0
 
 
-def test_orders_and_transportations() -> None:
+def test_orders_and_transportations(placement: Placement) -> None:
     """Clauses 10.17 to 10.20."""
-    with federation(1) as f:
+    with federation(1, placement=placement) as f:
         rti = f.rti[0]
         for order, name in {OrderType.RECEIVE: "Receive", OrderType.TIMESTAMP: "TimeStamp"}.items():
             assert rti.get_order_name(order) == name
@@ -87,9 +88,9 @@ def test_orders_and_transportations() -> None:
             assert rti.get_transportation_type_name(rti.get_transportation_type_handle(name)) == name
 
 
-def test_dimensions() -> None:
+def test_dimensions(placement: Placement) -> None:
     """Clauses 10.21 to 10.25."""
-    with federation(1) as f:
+    with federation(1, placement=placement) as f:
         rti = f.rti[0]
         lane = rti.get_dimension_handle(DIMENSION)
         assert rti.get_dimension_name(lane) == DIMENSION
@@ -98,9 +99,9 @@ def test_dimensions() -> None:
         assert rti.get_available_dimensions_for_interaction_class(f.interaction("Event")) == {lane}
 
 
-def test_normalization_tells_things_apart() -> None:
+def test_normalization_tells_things_apart(placement: Placement) -> None:
     """Clauses 10.29 to 10.33: a number for each, the same for the same thing at every federate."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         instances = [tank(f), f.register(0, TANK)]
         for rti in f.rti:
             assert len({rti.normalize_service_group(group) for group in ServiceGroup}) == len(ServiceGroup)
@@ -135,9 +136,9 @@ FEDERATION_SWITCHES = {
 
 
 @pytest.mark.parametrize("switch", SWITCHES)
-def test_a_switch_keeps_its_value(switch: str) -> None:
+def test_a_switch_keeps_its_value(switch: str, placement: Placement) -> None:
     """Clauses 10.34 to 10.43 and 10.46 to 10.51: each federate has its own."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         for value in (True, True, False):
             getattr(f.rti[0], f"set_{switch}_switch")(value)
             assert getattr(f.rti[0], f"get_{switch}_switch")() is value
@@ -145,14 +146,16 @@ def test_a_switch_keeps_its_value(switch: str) -> None:
 
 
 @pytest.mark.parametrize(("switch", "in_the_model"), FEDERATION_SWITCHES.items())
-def test_a_switch_of_the_federation_is_the_object_models(switch: str, in_the_model: str) -> None:
+def test_a_switch_of_the_federation_is_the_object_models(
+    switch: str, in_the_model: str, placement: Placement
+) -> None:
     """Clauses 10.52 to 10.56."""
     for on in (False, True):
-        with federation(1, model=fom(*[in_the_model] if on else [])) as f:
+        with federation(1, model=fom(*[in_the_model] if on else []), placement=placement) as f:
             assert getattr(f.rti[0], f"get_{switch}_switch")() is on
 
 
-def test_switches_of_the_object_model_are_where_federates_start() -> None:
+def test_switches_of_the_object_model_are_where_federates_start(placement: Placement) -> None:
     """Clause 10.34: all that the object model turns on is on."""
     more = (
         "conveyRegionDesignatorSets",
@@ -160,13 +163,13 @@ def test_switches_of_the_object_model_are_where_federates_start() -> None:
         "exceptionReporting",
         "sendServiceReportsToFile",
     )
-    with federation(1, model=fom(*ADVISORIES, *more)) as f:
+    with federation(1, model=fom(*ADVISORIES, *more), placement=placement) as f:
         assert all(getattr(f.rti[0], f"get_{switch}_switch")() for switch in SWITCHES)
 
 
-def test_the_resign_directive_can_be_changed() -> None:
+def test_the_resign_directive_can_be_changed(placement: Placement) -> None:
     """Clauses 10.44 and 10.45."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         for action in ResignAction:
             f.rti[0].set_automatic_resign_directive(action)
             assert f.rti[0].get_automatic_resign_directive() is action
@@ -176,9 +179,9 @@ def test_the_resign_directive_can_be_changed() -> None:
     ("name", "factory"),
     [("HLAfloat64Time", HLAfloat64TimeFactory), ("HLAinteger64Time", HLAinteger64TimeFactory)],
 )
-def test_the_time_factory_is_the_federations(name: str, factory: type) -> None:
+def test_the_time_factory_is_the_federations(name: str, factory: type, placement: Placement) -> None:
     """Clause 10.60."""
-    with federation(1, time=name) as f:
+    with federation(1, time=name, placement=placement) as f:
         made = f.rti[0].get_time_factory()
         assert isinstance(made, factory)
         assert made.name == name

@@ -6,11 +6,12 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.federation import NAME, Federation, federation, refused
 from support.fom import DIMENSION, INTERACTION_ROOT, INTERACTIONS, LANES, OBJECTS, ROOT, attributes_of
+from support.placement import Placement
 from support.saves import LABEL, begin, begin_restore, instruct, save
 from support.surveys import asked, everywhere, of_federates, summed
 from support.timed import REQUESTS, Timed
@@ -18,6 +19,8 @@ from weft.cli.observe.status import lines
 from weft.model.errors import RTIinternalError
 from weft.model.records import RangeBounds
 
+# A placement is the same for all examples: each makes its own federation in it.
+PLACED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large]
 SEATS = 3
 SHARES = 3  # the federate that shares a node with the first one
 bare = pytest.mark.bare(reason="the middleware has classes, synchronization and messages of its own")
@@ -102,7 +105,7 @@ ACTS = ("publish", "publish", "unpublish", "subscribe", "subscribe", "unsubscrib
 
 
 @bare
-@settings(max_examples=12)
+@settings(max_examples=12, suppress_health_check=PLACED)
 @given(
     st.lists(
         st.tuples(st.sampled_from(ACTS), st.integers(0, SHARES), st.integers(0, len(INTERACTIONS) - 1)),
@@ -110,8 +113,10 @@ ACTS = ("publish", "publish", "unpublish", "subscribe", "subscribe", "unsubscrib
         max_size=25,
     )
 )
-def test_classes_are_as_declared_and_messages_as_sent_and_heard(acts: list[tuple[str, int, int]]) -> None:
-    with federation(SHARES + 1) as f:
+def test_classes_are_as_declared_and_messages_as_sent_and_heard(
+    placement: Placement, acts: list[tuple[str, int, int]]
+) -> None:
+    with federation(SHARES + 1, placement=placement) as f:
         talk = Talk(f)
         for act, who, place in acts:
             talk.act(act, who, place)
@@ -141,8 +146,8 @@ def _ends(name: str) -> list[int]:
 
 
 @bare
-def test_order_and_transportation_are_the_object_models() -> None:
-    with federation(1) as f:
+def test_order_and_transportation_are_the_object_models(placement: Placement) -> None:
+    with federation(1, placement=placement) as f:
         f.publish(0, "Vehicle", "Position")
         f.publish(0, "Building", "Height")
         f.rti[0].publish_interaction_class(f.interaction("Event.Fire"))
@@ -160,7 +165,7 @@ def test_order_and_transportation_are_the_object_models() -> None:
 
 
 @bare
-@settings(max_examples=12)
+@settings(max_examples=12, suppress_health_check=PLACED)
 @given(
     st.lists(
         st.tuples(
@@ -172,8 +177,10 @@ def test_order_and_transportation_are_the_object_models() -> None:
         max_size=20,
     )
 )
-def test_regions_are_those_that_were_committed(acts: list[tuple[str, int, int, tuple[int, int]]]) -> None:
-    with federation(SEATS) as f:
+def test_regions_are_those_that_were_committed(
+    placement: Placement, acts: list[tuple[str, int, int, tuple[int, int]]]
+) -> None:
+    with federation(SEATS, placement=placement) as f:
         lane = f.rti[0].get_dimension_handle(DIMENSION)
         event, vehicle = f.interaction("Event"), f.object_class("Vehicle")
         made: list[tuple[int, Any]] = []
@@ -244,7 +251,7 @@ def expected_blockers(blocking: Any, home: str) -> list[str]:
 
 
 @bare
-@settings(max_examples=12)
+@settings(max_examples=12, suppress_health_check=PLACED)
 @given(
     st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 3)), min_size=SEATS, max_size=SEATS),
     st.lists(
@@ -255,9 +262,9 @@ def expected_blockers(blocking: Any, home: str) -> list[str]:
     ),
 )
 def test_who_waits_is_blocked_by_whom_it_is_told(
-    timed: list[tuple[bool, bool, int]], asks: list[tuple[int, str, int]]
+    placement: Placement, timed: list[tuple[bool, bool, int]], asks: list[tuple[int, str, int]]
 ) -> None:
-    f = Timed(SEATS)
+    f = Timed(SEATS, placement=placement)
     try:
         for i, (regulates, is_constrained, lookahead) in enumerate(timed):
             if regulates:
@@ -292,8 +299,8 @@ def test_who_waits_is_blocked_by_whom_it_is_told(
 
 
 @bare
-def test_a_federate_that_nobody_holds_up_is_told_that_nobody_regulates() -> None:
-    f = Timed(1)
+def test_a_federate_that_nobody_holds_up_is_told_that_nobody_regulates(placement: Placement) -> None:
+    f = Timed(1, placement=placement)
     f.constrain(0)
     f.drain()
     f.ask(0, "NMR", 5)
@@ -307,12 +314,12 @@ def test_a_federate_that_nobody_holds_up_is_told_that_nobody_regulates() -> None
 
 
 @bare
-@settings(max_examples=12)
+@settings(max_examples=12, suppress_health_check=PLACED)
 @given(st.lists(st.tuples(st.sampled_from("AB"), st.integers(0, SEATS - 1)), max_size=5), st.booleans())
 def test_a_point_waits_for_those_who_have_not_achieved_it(
-    achieved: list[tuple[str, int]], some: bool
+    placement: Placement, achieved: list[tuple[str, int]], some: bool
 ) -> None:
-    with federation(SEATS) as f:
+    with federation(SEATS, placement=placement) as f:
         f.rti[0].register_federation_synchronization_point("A", b"text")
         chosen = {f.handle(0), f.handle(1)} if some else {f.handle(i) for i in range(SEATS)}
         f.rti[1].register_federation_synchronization_point("B", b"\xff\x00", chosen)
@@ -340,8 +347,8 @@ def _saves(f: Federation, what: str = "save") -> Any:
 
 
 @bare
-def test_a_save_and_a_restore_say_whom_they_wait_for() -> None:
-    with federation(SEATS) as f:
+def test_a_save_and_a_restore_say_whom_they_wait_for(placement: Placement) -> None:
+    with federation(SEATS, placement=placement) as f:
         everybody = [f"federate {i}" for i in range(SEATS)]
         assert _saves(f) is None
         instruct(f)
@@ -371,9 +378,9 @@ def test_a_save_and_a_restore_say_whom_they_wait_for() -> None:
 
 
 @bare
-def test_a_save_that_waits_for_its_time_is_named_to_whom_it_holds() -> None:
+def test_a_save_that_waits_for_its_time_is_named_to_whom_it_holds(placement: Placement) -> None:
     """`weft status` names it, too."""
-    f = Timed(2)
+    f = Timed(2, placement=placement)
     f.all_timed(1)
     f.rti[0].request_federation_save("late", f.time(5))
     home = next(one for node, one in everywhere(f).items() if one["home"] == node)
@@ -396,8 +403,8 @@ def test_a_save_that_waits_for_its_time_is_named_to_whom_it_holds() -> None:
 # --- the rest --------------------------------------------------------------------------------------------------
 
 
-def test_only_what_is_asked_for_is_told() -> None:
-    with federation(2) as f:
+def test_only_what_is_asked_for_is_told(placement: Placement) -> None:
+    with federation(2, placement=placement) as f:
         always = {
             "home",
             "instances",
@@ -421,8 +428,8 @@ def test_only_what_is_asked_for_is_told() -> None:
 
 
 @bare
-def test_a_node_tells_of_federates_elsewhere_only_what_it_knows() -> None:
-    with federation(SEATS) as f:
+def test_a_node_tells_of_federates_elsewhere_only_what_it_knows(placement: Placement) -> None:
+    with federation(SEATS, placement=placement) as f:
         for node, found in everywhere(f).items():
             for facts in found["federates"].values():
                 assert {"handle", "type", "node", "state", "regulating", "constrained"} <= set(facts)
@@ -432,8 +439,8 @@ def test_a_node_tells_of_federates_elsewhere_only_what_it_knows() -> None:
 
 
 @bare
-def test_consumers_with_deadlines() -> None:
-    with federation(2) as f:
+def test_consumers_with_deadlines(placement: Placement) -> None:
+    with federation(2, placement=placement) as f:
         event = f.interaction("Event")
         f.rti[0].publish_interaction_class(event)
         f.rti[1].subscribe_interaction_class(event)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.federation import refused
+from support.placement import Placement
 from support.timed import Timed
 from weft import OrderType
 from weft.model.errors import (
@@ -27,8 +28,8 @@ from weft.model.time import HLAfloat64Interval, HLAfloat64Time
 TS, RO = "TIMESTAMP", "RECEIVE"
 
 
-def test_nobody_is_granted_before_all_have_asked() -> None:
-    f = Timed(3)
+def test_nobody_is_granted_before_all_have_asked(placement: Placement) -> None:
+    f = Timed(3, placement=placement)
     f.all_timed(1)
     f.ask(0, "TAR", 1)
     f.ask(1, "TAR", 1)
@@ -37,8 +38,8 @@ def test_nobody_is_granted_before_all_have_asked() -> None:
     assert [f.told(i) for i in range(3)] == [[1], [1], [1]]
 
 
-def test_messages_come_in_the_order_of_their_times_and_before_the_grant() -> None:
-    f = Timed(3)
+def test_messages_come_in_the_order_of_their_times_and_before_the_grant(placement: Placement) -> None:
+    f = Timed(3, placement=placement)
     f.all_timed(1)
     f.stamp(1, 5, b"late")
     f.stamp(2, 2, b"early")
@@ -54,8 +55,8 @@ def test_messages_come_in_the_order_of_their_times_and_before_the_grant() -> Non
     assert f.told(1) == [10]
 
 
-def test_equal_times_come_by_the_name_of_the_sender_and_then_as_it_sent_them() -> None:
-    f = Timed(4)
+def test_equal_times_come_by_the_name_of_the_sender_and_then_as_it_sent_them(placement: Placement) -> None:
+    f = Timed(4, placement=placement)
     f.all_timed(1)
     for sender, tag in ((3, b"a"), (2, b"b"), (1, b"c"), (3, b"d"), (1, b"e")):
         f.stamp(sender, 7, tag)
@@ -64,8 +65,8 @@ def test_equal_times_come_by_the_name_of_the_sender_and_then_as_it_sent_them() -
     assert f.told(0) == [(tag, 7, TS) for tag in (b"c", b"e", b"b", b"a", b"d")] + [7]
 
 
-def test_next_message_request_with_nothing_queued_is_granted_what_it_asked_for() -> None:
-    f = Timed(2)
+def test_next_message_request_with_nothing_queued_is_granted_what_it_asked_for(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.all_timed(1)
     f.ask(0, "NMR", 5)
     assert f.told(0) == []
@@ -74,10 +75,10 @@ def test_next_message_request_with_nothing_queued_is_granted_what_it_asked_for()
     assert f.told(1) == [5]
 
 
-def test_next_message_requests_do_not_wait_for_one_another() -> None:
+def test_next_message_requests_do_not_wait_for_one_another(placement: Placement) -> None:
     """Two that both ask for the next message, with any lookahead: nothing can come, so both get what they ask for."""
     for lookahead in (0, 1, 3):
-        f = Timed(3)
+        f = Timed(3, placement=placement)
         f.all_timed(lookahead)
         f.ask(0, "NMR", 50)
         f.ask(1, "NMR", 70)
@@ -91,8 +92,8 @@ def test_next_message_requests_do_not_wait_for_one_another() -> None:
         assert f.told(1) == [70]
 
 
-def test_next_message_request_is_granted_the_time_of_the_next_message() -> None:
-    f = Timed(2)
+def test_next_message_request_is_granted_the_time_of_the_next_message(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.all_timed(1)
     f.stamp(1, 3, b"x")
     f.stamp(1, 3, b"y")
@@ -106,9 +107,9 @@ def test_next_message_request_is_granted_the_time_of_the_next_message() -> None:
     assert f.told(0) == [10]
 
 
-def test_zero_lookahead_with_the_available_requests() -> None:
+def test_zero_lookahead_with_the_available_requests(placement: Placement) -> None:
     """After TAR to t nothing can be sent at t; after TARA it can, and comes with the next request."""
-    f = Timed(2)
+    f = Timed(2, placement=placement)
     f.all_timed(0)
     f.ask(0, "TARA", 5)
     f.ask(1, "TARA", 5)
@@ -128,8 +129,8 @@ def test_zero_lookahead_with_the_available_requests() -> None:
     f.stamp(0, 6)
 
 
-def test_two_time_advance_requests_with_zero_lookahead_do_not_wait_for_ever() -> None:
-    f = Timed(2)
+def test_two_time_advance_requests_with_zero_lookahead_do_not_wait_for_ever(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.all_timed(0)
     f.ask(0, "TAR", 5)
     f.ask(1, "TAR", 5)
@@ -137,8 +138,8 @@ def test_two_time_advance_requests_with_zero_lookahead_do_not_wait_for_ever() ->
     assert f.told(1) == [5]
 
 
-def test_a_regulator_that_joins_late_begins_where_the_others_are() -> None:
-    f = Timed(3, joined=2)
+def test_a_regulator_that_joins_late_begins_where_the_others_are(placement: Placement) -> None:
+    f = Timed(3, joined=2, placement=placement)
     f.all_timed(2)
     for step in (10, 20):
         for i in (0, 1):
@@ -161,8 +162,8 @@ def test_a_regulator_that_joins_late_begins_where_the_others_are() -> None:
     assert f.told(0) == [(b"from the new one", 25, TS), 30]
 
 
-def test_who_resigns_or_stops_regulating_holds_nobody_up() -> None:
-    f = Timed(4)
+def test_who_resigns_or_stops_regulating_holds_nobody_up(placement: Placement) -> None:
+    f = Timed(4, placement=placement)
     f.all_timed(1)
     for i in (0, 1):
         f.ask(i, "TAR", 9)
@@ -173,8 +174,8 @@ def test_who_resigns_or_stops_regulating_holds_nobody_up() -> None:
     assert f.told(1) == [9]
 
 
-def test_a_lost_regulator_holds_nobody_up() -> None:
-    f = Timed(2)
+def test_a_lost_regulator_holds_nobody_up(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.all_timed(1)
     f.stamp(1, 4, b"last words")
     f.ask(0, "TAR", 9)
@@ -183,8 +184,8 @@ def test_a_lost_regulator_holds_nobody_up() -> None:
     assert f.told(0) == [(b"last words", 4, TS), 9]
 
 
-def test_who_is_not_constrained_gets_everything_at_once_and_is_granted_at_once() -> None:
-    f = Timed(2)
+def test_who_is_not_constrained_gets_everything_at_once_and_is_granted_at_once(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.regulate(1)
     f.quiet()
     f.stamp(1, 4, b"x")
@@ -195,8 +196,8 @@ def test_who_is_not_constrained_gets_everything_at_once_and_is_granted_at_once()
     assert f.told(1) == [100]
 
 
-def test_who_does_not_regulate_sends_in_receive_order() -> None:
-    f = Timed(2)
+def test_who_does_not_regulate_sends_in_receive_order(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.constrain(0)
     f.rti[0].enable_asynchronous_delivery()
     f.quiet()
@@ -204,8 +205,8 @@ def test_who_does_not_regulate_sends_in_receive_order() -> None:
     assert f.told(0) == [(b"x", 4, RO)]
 
 
-def test_receive_order_waits_while_a_constrained_federate_is_granted() -> None:
-    f = Timed(2)
+def test_receive_order_waits_while_a_constrained_federate_is_granted(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.all_timed(1)
     f.send(1, "Event.Hit", tag=b"plain")
     assert f.told(0) == []
@@ -232,8 +233,8 @@ def test_receive_order_waits_while_a_constrained_federate_is_granted() -> None:
     assert f.told(0) == [b"held again"]
 
 
-def test_what_waits_comes_when_a_federate_is_no_longer_constrained() -> None:
-    f = Timed(2)
+def test_what_waits_comes_when_a_federate_is_no_longer_constrained(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.all_timed(1)
     f.stamp(1, 8, b"x")
     f.ask(0, "TAR", 20)
@@ -242,8 +243,8 @@ def test_what_waits_comes_when_a_federate_is_no_longer_constrained() -> None:
     assert f.told(0) == [(b"x", 8, RO), 20]
 
 
-def test_flush_queue_request_delivers_all_and_grants_what_is_safe() -> None:
-    f = Timed(2)
+def test_flush_queue_request_delivers_all_and_grants_what_is_safe(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.all_timed(3)
     f.stamp(1, 8, b"b")
     f.stamp(1, 5, b"a")
@@ -255,8 +256,8 @@ def test_flush_queue_request_delivers_all_and_grants_what_is_safe() -> None:
     assert f.told(0) == [("flushed", 10, 10)]
 
 
-def test_galt_and_lits() -> None:
-    f = Timed(2)
+def test_galt_and_lits(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     assert not f.rti[0].query_galt().time_is_valid
     assert not f.rti[0].query_lits().time_is_valid
     f.all_timed(4)
@@ -271,8 +272,8 @@ def test_galt_and_lits() -> None:
     assert f.rti[0].query_lits().time == f.time(14)
 
 
-def test_a_larger_lookahead_holds_at_once_a_smaller_one_as_time_advances() -> None:
-    f = Timed(2)
+def test_a_larger_lookahead_holds_at_once_a_smaller_one_as_time_advances(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.all_timed(10)
     interval = f.factory.make_interval
     assert f.rti[1].query_lookahead() == interval(10)
@@ -293,8 +294,8 @@ def test_a_larger_lookahead_holds_at_once_a_smaller_one_as_time_advances() -> No
     assert f.rti[0].query_galt().time == f.time(29)
 
 
-def test_a_queued_message_is_retracted_in_silence_a_delivered_one_is_told() -> None:
-    f = Timed(3)
+def test_a_queued_message_is_retracted_in_silence_a_delivered_one_is_told(placement: Placement) -> None:
+    f = Timed(3, placement=placement)
     f.all_timed(1)
     f.rti[2].disable_time_constrained()
     f.quiet()
@@ -319,8 +320,8 @@ def test_a_queued_message_is_retracted_in_silence_a_delivered_one_is_told() -> N
         f.rti[1].retract(MessageRetractionHandle(b"nonsense"))
 
 
-def test_retract_after_a_flushed_delivery() -> None:
-    f = Timed(2)
+def test_retract_after_a_flushed_delivery(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.all_timed(1)
     x = f.stamp(1, 5, b"x")
     f.ask(0, "FQR", 3)
@@ -330,8 +331,8 @@ def test_retract_after_a_flushed_delivery() -> None:
     assert f.told(0) == [("retract", x)]
 
 
-def test_retracting_the_next_message_changes_what_is_granted() -> None:
-    f = Timed(2)
+def test_retracting_the_next_message_changes_what_is_granted(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.all_timed(1)
     x = f.stamp(1, 5, b"x")
     f.ask(0, "NMR", 20)
@@ -341,9 +342,9 @@ def test_retracting_the_next_message_changes_what_is_granted() -> None:
     assert f.told(0) == [20]
 
 
-def test_attributes_of_different_order_come_apart() -> None:
+def test_attributes_of_different_order_come_apart(placement: Placement) -> None:
     """Clauses 8.24 and 8.25."""
-    f = Timed(2)
+    f = Timed(2, placement=placement)
     f.publish(1, "Building", "Height")
     f.publish(1, "Vehicle.GroundVehicle", "Speed", "Crew")
     f.subscribe(0, "Vehicle.GroundVehicle", "Speed", "Crew")
@@ -370,8 +371,8 @@ def test_attributes_of_different_order_come_apart() -> None:
     assert [call[1][1] for call in f.take(0, "reflect_attribute_values")] == [{crew: b"d"}]
 
 
-def test_a_deletion_at_a_time_waits_for_that_time() -> None:
-    f = Timed(3)
+def test_a_deletion_at_a_time_waits_for_that_time(placement: Placement) -> None:
+    f = Timed(3, placement=placement)
     f.publish(1, "Building", "Height")
     privilege = f.attribute("Building", "HLAprivilegeToDeleteObject")
     f.rti[1].change_default_attribute_order_type(f.object_class("Building"), {privilege}, OrderType.TIMESTAMP)
@@ -398,8 +399,8 @@ def test_a_deletion_at_a_time_waits_for_that_time() -> None:
     assert f.heard(1)[-1] == "object_instance_name_reservation_succeeded"
 
 
-def test_a_deletion_that_is_retracted_has_not_happened() -> None:
-    f = Timed(2)
+def test_a_deletion_that_is_retracted_has_not_happened(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.publish(1, "Building", "Height")
     privilege = f.attribute("Building", "HLAprivilegeToDeleteObject")
     f.rti[1].change_default_attribute_order_type(f.object_class("Building"), {privilege}, OrderType.TIMESTAMP)
@@ -416,8 +417,8 @@ def test_a_deletion_that_is_retracted_has_not_happened() -> None:
     assert [call[0] for call in f.take(0)] == ["reflect_attribute_values", "time_advance_grant"]
 
 
-def test_refusals_of_time() -> None:
-    f = Timed(2)
+def test_refusals_of_time(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     rti = f.rti[0]
     interval = f.factory.make_interval
     for call in (rti.disable_time_regulation, rti.query_lookahead):
@@ -451,8 +452,8 @@ def test_refusals_of_time() -> None:
 
 
 @pytest.mark.parametrize("time", ["HLAinteger64Time", "HLAfloat64Time"])
-def test_both_standard_times(time: str) -> None:
-    f = Timed(2, time)
+def test_both_standard_times(time: str, placement: Placement) -> None:
+    f = Timed(2, time, placement=placement)
     step = 1 if time == "HLAinteger64Time" else 0.5
     f.all_timed(step)
     f.stamp(1, 3 * step, b"x")
@@ -465,9 +466,9 @@ def test_both_standard_times(time: str) -> None:
         f.quiet()
 
 
-def test_time_ends_somewhere() -> None:
+def test_time_ends_somewhere(placement: Placement) -> None:
     """The final time can be asked for; GALT does not go beyond it."""
-    f = Timed(2)
+    f = Timed(2, placement=placement)
     f.all_timed(5)
     final = f.factory.make_final()
     for rti in f.rti:
@@ -476,9 +477,9 @@ def test_time_ends_somewhere() -> None:
     assert f.rti[0].query_galt().time == final
 
 
-def test_without_a_regulator_the_switch_says_if_time_advances() -> None:
+def test_without_a_regulator_the_switch_says_if_time_advances(placement: Placement) -> None:
     """Non-Regulated Grant is off in the test model, so nobody advances who is only constrained."""
-    f = Timed(2)
+    f = Timed(2, placement=placement)
     f.constrain(0)
     f.quiet()
     f.ask(0, "TAR", 5)

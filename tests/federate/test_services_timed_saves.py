@@ -1,10 +1,11 @@
-"""A federation save at a logical time, also with federates on three nodes (clauses 4.19, 4.20; docs/time.md)."""
+"""A federation save at a logical time, also with federates on three nodes (clauses 4.19, 4.20; docs/explanation/time.md)."""
 
 from __future__ import annotations
 
 import pytest
 
 from support.federation import refused
+from support.placement import Placement
 from support.saves import LABEL, begin_restore
 from support.timed import HEARD, Timed, short
 from weft.model.errors import (
@@ -42,9 +43,9 @@ def complete(f: Timed) -> None:
         f.rti[i].federate_save_complete()
 
 
-def test_all_are_told_when_the_last_one_wants_to_go_beyond_the_time() -> None:
+def test_all_are_told_when_the_last_one_wants_to_go_beyond_the_time(placement: Placement) -> None:
     """Each has all messages up to the time and none later; the grant comes when the federation is saved."""
-    f = Timed(3)
+    f = Timed(3, placement=placement)
     f.regulate(0)
     for i in (1, 2):
         f.regulate(i)
@@ -69,8 +70,8 @@ def test_all_are_told_when_the_last_one_wants_to_go_beyond_the_time() -> None:
 
 
 @pytest.mark.parametrize("kind", ["TAR", "TARA", "NMR", "NMRA", "FQR"])
-def test_every_way_to_advance_stops_at_the_save(kind: str) -> None:
-    f = Timed(2)
+def test_every_way_to_advance_stops_at_the_save(kind: str, placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.all_timed(1)
     f.stamp(1, 5, b"before")
     request(f, 0, 10)
@@ -91,16 +92,16 @@ def test_every_way_to_advance_stops_at_the_save(kind: str) -> None:
     assert len(got) == 3  # and the grant
 
 
-def test_with_nobody_constrained_it_begins_at_once() -> None:
-    f = Timed(2)
+def test_with_nobody_constrained_it_begins_at_once(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.regulate(0)
     f.quiet()
     request(f, 0, 10)
     assert heard(f, 0) == heard(f, 1) == [(TOLD, LABEL, 10)]
 
 
-def test_who_may_not_ask() -> None:
-    f = Timed(3)
+def test_who_may_not_ask(placement: Placement) -> None:
+    f = Timed(3, placement=placement)
     with refused(FederateUnableToUseTime):
         request(f, 0, 10)
     f.regulate(0)
@@ -121,9 +122,9 @@ def test_who_may_not_ask() -> None:
 
 
 @pytest.mark.parametrize("time", [6, 7, 8])
-def test_it_is_too_late_for_a_time_that_another_has_been_granted(time: int) -> None:
+def test_it_is_too_late_for_a_time_that_another_has_been_granted(time: int, placement: Placement) -> None:
     """The requester is at 0 with a large lookahead; only the other's node knows how far it has come."""
-    f = Timed(3)
+    f = Timed(3, placement=placement)
     f.regulate(0, 20)
     f.constrain(1)
     f.quiet()
@@ -140,8 +141,8 @@ def test_it_is_too_late_for_a_time_that_another_has_been_granted(time: int) -> N
         assert heard(f, 1) == [(TOLD, LABEL, 8)]
 
 
-def test_it_is_too_late_for_a_time_up_to_which_messages_have_come() -> None:
-    f = Timed(2)
+def test_it_is_too_late_for_a_time_up_to_which_messages_have_come(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.regulate(0, 1)
     f.constrain(1)
     f.quiet()
@@ -154,8 +155,8 @@ def test_it_is_too_late_for_a_time_up_to_which_messages_have_come() -> None:
     request(f, 0, 10)
 
 
-def test_a_new_request_replaces_the_one_that_waits() -> None:
-    f = Timed(2)
+def test_a_new_request_replaces_the_one_that_waits(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.all_timed(1)
     request(f, 0, 10, "first")
     request(f, 1, 20, "second")
@@ -167,8 +168,8 @@ def test_a_new_request_replaces_the_one_that_waits() -> None:
     assert heard(f, 0) == heard(f, 1) == [(TOLD, "second", 20)]
 
 
-def test_a_later_request_lets_go_who_was_held() -> None:
-    f = Timed(2)
+def test_a_later_request_lets_go_who_was_held(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.all_timed(1)
     request(f, 0, 10, "first")
     f.ask(0, "TAR", 15)
@@ -179,8 +180,8 @@ def test_a_later_request_lets_go_who_was_held() -> None:
     assert (heard(f, 0), heard(f, 1)) == ([15], [10])
 
 
-def test_a_plain_request_replaces_it_too() -> None:
-    f = Timed(2)
+def test_a_plain_request_replaces_it_too(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.all_timed(1)
     request(f, 0, 10)
     with refused(SaveNotInProgress):
@@ -196,8 +197,8 @@ def test_a_plain_request_replaces_it_too() -> None:
 
 
 @pytest.mark.parametrize("crash", [False, True])
-def test_it_outlives_who_asked_for_it(crash: bool) -> None:
-    f = Timed(3)
+def test_it_outlives_who_asked_for_it(crash: bool, placement: Placement) -> None:
+    f = Timed(3, placement=placement)
     f.all_timed(1)
     request(f, 2, 10)
     f.ask(0, "TAR", 15)
@@ -210,8 +211,8 @@ def test_it_outlives_who_asked_for_it(crash: bool) -> None:
     assert heard(f, 0)[-1:] == heard(f, 1)[-1:] == [(TOLD, LABEL, 10)]
 
 
-def test_who_is_constrained_later_is_waited_for_as_well() -> None:
-    f = Timed(3)
+def test_who_is_constrained_later_is_waited_for_as_well(placement: Placement) -> None:
+    f = Timed(3, placement=placement)
     f.regulate(0)
     f.constrain(1)
     f.quiet()
@@ -224,8 +225,8 @@ def test_who_is_constrained_later_is_waited_for_as_well() -> None:
     assert heard(f, 1) == [(TOLD, LABEL, 10)]
 
 
-def test_who_wants_to_be_constrained_and_is_ahead_waits_for_the_end_of_the_save() -> None:
-    f = Timed(2)
+def test_who_wants_to_be_constrained_and_is_ahead_waits_for_the_end_of_the_save(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.regulate(0)
     f.constrain(0)
     f.quiet()
@@ -241,8 +242,8 @@ def test_who_wants_to_be_constrained_and_is_ahead_waits_for_the_end_of_the_save(
     assert heard(f, 1) == ["federation_saved", ("constrained", 50)]
 
 
-def test_who_is_held_can_ask_why() -> None:
-    f = Timed(2)
+def test_who_is_held_can_ask_why(placement: Placement) -> None:
+    f = Timed(2, placement=placement)
     f.all_timed(1)
     request(f, 0, 10)
     f.ask(0, "TAR", 15)
@@ -253,9 +254,9 @@ def test_who_is_held_can_ask_why() -> None:
     assert str(blocking).endswith(f"because of the federation save {LABEL!r}")
 
 
-def test_the_restored_federation_goes_on_from_the_time_of_the_save() -> None:
+def test_the_restored_federation_goes_on_from_the_time_of_the_save(placement: Placement) -> None:
     """Times, what waits, what may be taken back: as it was between the save time and what comes after."""
-    f = Timed(2)
+    f = Timed(2, placement=placement)
     f.all_timed(1)
     f.stamp(1, 12, b"twelve")
     gone = f.stamp(1, 13, b"thirteen")

@@ -1,4 +1,4 @@
-"""Issue 7, item 7: a federate as a consumer with QoS (docs/urgency.md), through the ambassador."""
+"""Issue 7, item 7: a federate as a consumer with QoS (docs/explanation/urgency.md), through the ambassador."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from support.federation import Federation, federation, refused
 from support.fom import PRIVILEGE
 from support.mom import Mom
+from support.placement import Placement
 from support.refusals import TANK
 from weft import QOS_MODULE, HLAfloat64Interval, HLAfloat64Time, OrderType, heard
 from weft.channel import Urgency, all_of, any_of, deadline, interval, on
@@ -51,9 +52,9 @@ def tags(calls: list[Any]) -> list[Any]:
 
 
 @sorted_here
-def test_urgent_classes_overtake_others() -> None:
+def test_urgent_classes_overtake_others(placement: Placement) -> None:
     """A class stands for those below it; the nearest counts; what was not said to be urgent comes last."""
-    with federation(3) as f:
+    with federation(3, placement=placement) as f:
         words = talking(f, 1, 2)
         f.rti[1].set_class_qos(words["Command"], urgency=2)
         f.rti[1].set_class_qos(words["Event"], urgency=Urgency(1, sub=1))
@@ -83,9 +84,9 @@ def test_urgent_classes_overtake_others() -> None:
 
 
 @sorted_here
-def test_objects_keep_their_story() -> None:
+def test_objects_keep_their_story(placement: Placement) -> None:
     """An object is discovered before its values come, and these come before it is removed, however urgent."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         words = talking(f)
         f.publish(0, TANK, "Name")
         f.subscribe(1, TANK, "Name")
@@ -112,10 +113,10 @@ def test_objects_keep_their_story() -> None:
 
 
 @sorted_here
-def test_the_orders_of_weft_keep_theirs() -> None:
+def test_the_orders_of_weft_keep_theirs(placement: Placement) -> None:
     """Causal messages are not sorted among themselves, so the first is as urgent as the second that waits for it; priority order
     has its number where the federate says nothing."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         words = talking(f)
         f.rti[1].set_class_qos(words["Hit"], urgency=0)
         f.quiet()
@@ -132,8 +133,8 @@ def test_the_orders_of_weft_keep_theirs() -> None:
 # --- deadlines ----------------------------------------------------------------------------------------------------
 
 
-def test_misses_reach_the_federate_the_mom_and_the_status() -> None:
-    with federation(3, joined=2) as f:
+def test_misses_reach_the_federate_the_mom_and_the_status(placement: Placement) -> None:
+    with federation(3, joined=2, placement=placement) as f:
         f.rti[2].join_federation_execution("late", "test", "range", [QOS_MODULE])
         f.handles[2] = f.rti[1].get_federate_handle("late")
         f.present.add(2)
@@ -167,8 +168,8 @@ def test_misses_reach_the_federate_the_mom_and_the_status() -> None:
         assert (member["deadlines"], member["misses"]) == (2, {name: 1})
 
 
-def test_a_callback_that_raises_is_over_all_the_same() -> None:
-    with federation(2) as f:
+def test_a_callback_that_raises_is_over_all_the_same(placement: Placement) -> None:
+    with federation(2, placement=placement) as f:
         words = talking(f)
         f.rti[1].set_class_qos(words["Event"], deadline=1000.0)
         f.quiet()
@@ -193,8 +194,8 @@ def group_of(calls: list[Any]) -> list[list[Any]]:
 
 
 @groups
-def test_a_conjunction_of_interactions_and_updates_comes_in_one_callback() -> None:
-    with federation(3) as f:
+def test_a_conjunction_of_interactions_and_updates_comes_in_one_callback(placement: Placement) -> None:
+    with federation(3, placement=placement) as f:
         words = talking(f, 1)
         tank, position = f.object_class(TANK), f.attribute(TANK, "Name")
         for i in (0, 2):
@@ -233,9 +234,9 @@ def test_a_conjunction_of_interactions_and_updates_comes_in_one_callback() -> No
 
 
 @groups
-def test_timeouts_come_with_groups() -> None:
+def test_timeouts_come_with_groups(placement: Placement) -> None:
     """Issue 7, items 2 and 7: interval and deadline inside a group; the kernel's clock drives them."""
-    with federation(2) as f:
+    with federation(2, placement=placement) as f:
         words = talking(f)
         f.rti[1].correlate(any_of(all_of(heard(words["Hit"]), heard(words["Fire"])), deadline(0.01)))
         f.rti[1].correlate(all_of(heard(words["Command"]), interval(0.005)))
@@ -250,8 +251,8 @@ def test_timeouts_come_with_groups() -> None:
 
 
 @groups
-def test_a_group_is_as_urgent_and_pressing_as_its_messages() -> None:
-    with federation(2) as f:
+def test_a_group_is_as_urgent_and_pressing_as_its_messages(placement: Placement) -> None:
+    with federation(2, placement=placement) as f:
         words = talking(f)
         f.rti[1].set_class_qos(words["Hit"], urgency=0, deadline=AT_ONCE)
         f.rti[1].correlate(all_of(heard(words["Hit"]), heard(words["Fire"])))
@@ -271,8 +272,8 @@ def test_a_group_is_as_urgent_and_pressing_as_its_messages() -> None:
 
 @pytest.mark.one_node
 @groups
-def test_what_makes_no_sense_is_refused() -> None:
-    with federation(1) as f:
+def test_what_makes_no_sense_is_refused(placement: Placement) -> None:
+    with federation(1, placement=placement) as f:
         rti, event = f.rti[0], f.interaction("Event")
         with refused(InteractionClassNotDefined):
             rti.set_class_qos(InteractionClassHandle.of(9999), 1)
@@ -310,11 +311,11 @@ URGENCY = {"Event": 2, "Fire": 0, "Hit": 1, "Command": None, "Halt": 3}
 
 @sorted_here
 @pytest.mark.parametrize("seed", range(4))
-def test_every_order_is_kept_and_what_is_free_goes_by_urgency(seed: int) -> None:
+def test_every_order_is_kept_and_what_is_free_goes_by_urgency(seed: int, placement: Placement) -> None:
     """All that was sent comes once; receive, causal and time stamp order and the story of each object hold, and interactions in
     receive order, which nothing else binds, come by urgency alone."""
     dice = random.Random(seed)
-    with federation(3) as f:
+    with federation(3, placement=placement) as f:
         words = talking(f)
         for name, urgency in URGENCY.items():
             f.rti[2].publish_interaction_class(words[name])

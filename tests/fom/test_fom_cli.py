@@ -120,7 +120,7 @@ def test_check_of_a_bad_file_is_one_line(
 def test_a_file_that_is_not_there(
     action: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Issue 18, 1: as docs/commands.md has it: 2, it could not be done, and one line says why, as of any command."""
+    """Issue 18, 1: as docs/reference/commands.md has it: 2, it could not be done, and one line says why, as of any command."""
     missing = str(tmp_path / "missing.xml")
     assert weft(*action, missing) == 2
     captured = capsys.readouterr()

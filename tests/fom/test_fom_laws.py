@@ -28,7 +28,7 @@ from weft.fom import (
     Parameter,
     ReferenceType,
     SimpleType,
-    SynchronizationPoint,
+    SynchronizationLabel,
     TimeTypes,
     Transportation,
     UpdateRate,
@@ -272,7 +272,7 @@ def models(draw: st.DrawFn) -> ObjectModel:
         update_rates=frozen({name: UpdateRate(name, value) for name, value in rates.items()}),
         switches=frozen({"autoProvide": draw(st.booleans()), "automaticResignAction": "NoAction"}),
         synchronizations=frozen(
-            {name: SynchronizationPoint(name, kind, "Achieve") for name, kind in labels.items()}
+            {name: SynchronizationLabel(name, kind, "Achieve") for name, kind in labels.items()}
         ),
         tags=frozen({"sendReceiveTag": draw(types)}),
         time=TimeTypes(draw(types), draw(types)),

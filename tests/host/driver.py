@@ -9,7 +9,8 @@ from typing import Any
 
 from host.calls import LOST, Call
 from host.mesh import Seat
-from weft.host.simulated.simulated import PendingCall, SimulatedNetwork
+from weft.host.effects import PendingCall
+from weft.host.simulated.simulated import SimulatedNetwork
 from weft.model.errors import NotConnected, RTIexception
 
 
@@ -37,7 +38,7 @@ class Driver:
     def _next(self) -> bool:
         for number, queue in enumerate(self._waiting):
             current = self._current[number]
-            while queue and (current is None or current.done):
+            while queue and (current is None or current.has_come()):
                 current = self._begin(queue.popleft())
                 self._current[number] = current
         return False
@@ -57,6 +58,6 @@ class Driver:
     def check_all_ended(self) -> None:
         """Nothing hangs, and nothing fails but by an HLA exception."""
         for call, pending in self.made:
-            assert pending.done, f"{call} is still under way"
+            assert pending.has_come(), f"{call} is still under way"
             with contextlib.suppress(RTIexception):
                 pending.result()

@@ -8,7 +8,7 @@ from host.raw import CALLBACK, CALLBACK_ANSWER, RESPONSE, Frame, Raw, frame, int
 from weft.model.records import RtiConfiguration
 from weft.model.time import time_factory
 from weft.wire.codec.callbacks import CALLBACK_SUCCEEDED
-from weft.wire.codec.codec import Codec
+from weft.wire.codec.codec import ServiceCodec
 
 EVOLVED = "API.version=IEEE 1516-2010\n"
 
@@ -18,7 +18,7 @@ class Foreign:
 
     def __init__(self, port: int, settings: str = EVOLVED) -> None:
         self.raw = Raw(port).greet()
-        self.codec = Codec()
+        self.codec = ServiceCodec()
         self.waiting: list[Frame] = []
         self.call("connect", RtiConfiguration(additional_settings=settings), None)
 

@@ -13,7 +13,8 @@ from typing import Any
 from support import fom as model
 from weft import CallbackModel, EmbeddedNode, FederateAmbassador, ResignAction, RTIambassador, Source
 from weft.host import Connection, NodeHost
-from weft.host.simulated.simulated import LinkProfile, PendingCall, SimulatedConnection, SimulatedNetwork
+from weft.host.effects import PendingCall
+from weft.host.simulated.simulated import LinkProfile, SimulatedConnection, SimulatedNetwork
 from weft.kernel.mom.mom_objects import FIRST
 from weft.kernel.state.federation import Instance
 from weft.model.errors import RTIexception

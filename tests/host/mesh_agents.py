@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import weft
-from weft.host.mesh.agents import Event
+from weft.host.mesh.agents import AgentEvent
 
 TOKENS = 4
 
@@ -35,7 +35,7 @@ class Walker(weft.Agent):
         self.known.setdefault(self.name, {})[to] = self.sent[to]
         self.send(to, {"number": self.sent[to], "known": self.known})
 
-    def react(self, event: Event) -> None:
+    def react(self, event: AgentEvent) -> None:
         value: dict[str, Any] = event.value
         expected = self.heard.get(event.sender, 0) + 1
         if value["number"] != expected:
@@ -54,7 +54,7 @@ class Walker(weft.Agent):
 class Echo(weft.Agent):
     heard = 0
 
-    def react(self, event: Event) -> None:
+    def react(self, event: AgentEvent) -> None:
         self.heard += 1
         self.send(event.sender, event.value)
 
@@ -72,7 +72,7 @@ class Asker(weft.Agent):
             self.send("echo", self.next)
             self.next += 1
 
-    def react(self, event: Event) -> None:
+    def react(self, event: AgentEvent) -> None:
         self.back.append(event.value)
         if len(self.back) == self.next and self.next < 50:
             self._ask()

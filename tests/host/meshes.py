@@ -13,9 +13,9 @@ from weft.fabric import Domains
 from weft.host.carrier import Port
 from weft.host.links.link import Link
 from weft.host.mesh.mesh import Mesh
-from weft.host.settings import Fabric
+from weft.host.settings import FabricSettings
 
-QUICK = Fabric(lost_seconds=0.6, retry_seconds=0.02, retry_most_seconds=0.1, queue_bytes=1 << 20)
+QUICK = FabricSettings(lost_seconds=0.6, retry_seconds=0.02, retry_most_seconds=0.1, queue_bytes=1 << 20)
 PATIENCE = 240.0
 
 
@@ -60,7 +60,7 @@ def mute(link: Link) -> None:
 
 class Meshes:
     def __init__(
-        self, domains: Domains, folder: Path, settings: Fabric = QUICK, certificates: Path = Path()
+        self, domains: Domains, folder: Path, settings: FabricSettings = QUICK, certificates: Path = Path()
     ) -> None:
         self.domains = domains
         self.folder = folder

@@ -18,11 +18,12 @@ import pytest
 
 from host.mesh import NAME, Seat, handles
 from weft import OrderType
-from weft.host.simulated.simulated import PendingCall, SimulatedNetwork
+from weft.host.effects import PendingCall
+from weft.host.simulated.simulated import SimulatedNetwork
 from weft.kernel.federation import founding
 from weft.kernel.state.step import Step
 from weft.model.errors import NotConnected, RTIexception
-from weft.ordering import Message
+from weft.ordering import TaggedMessage
 
 CAUSAL, TOTAL, RECEIVE = OrderType.CAUSAL, OrderType.TOTAL, OrderType.RECEIVE
 HEARD = ("receive_interaction", "reflect_attribute_values")
@@ -41,7 +42,7 @@ def noting(patch: pytest.MonkeyPatch) -> Arrivals:
     base: Any = vars(founding)["CausalOrder"]  # or a mutant of it
 
     class Noting(base):  # type: ignore[misc]
-        def _admit(self, step: Step, number: int, message: Message, forwarded: bool = False) -> None:
+        def _admit(self, step: Step, number: int, message: TaggedMessage, forwarded: bool = False) -> None:
             arrivals.tell(number, message.payload)
             super()._admit(step, number, message, forwarded)
 
@@ -229,7 +230,7 @@ class Town:
     def _come_on(self) -> None:
         """Whoever is joining takes its next step once the one before has ended."""
         for number, (steps, last) in list(self.comers.items()):
-            if last is not None and not last.done:
+            if last is not None and not last.has_come():
                 continue
             if last is not None and _failed(last):
                 del self.comers[number]
@@ -347,5 +348,5 @@ class Town:
 
     def check_all_ended(self) -> None:
         for call in self.pending:
-            assert call.done, f"{call.service} is still under way"
+            assert call.has_come(), f"{call.service} is still under way"
             _failed(call)

@@ -27,7 +27,7 @@ from typing import Any
 
 from host.served import WAIT, Talker, free_port, serving
 from weft import CallbackModel, FederateAmbassador, HLAfloat64Interval, ResignAction, RTIambassador
-from weft.host.settings import Serve
+from weft.host.settings import ServeSettings
 
 STAMP = struct.Struct(">Qq")  # number and time of a message; padding follows
 OWN_QUEUE = "HLAobjectRoot.HLAmanager.HLAfederate"
@@ -225,7 +225,9 @@ def regulate(address: str, name: str) -> None:
 def serve(directory: str) -> None:
     cert, key = str(Path(directory) / "cert.pem"), str(Path(directory) / "key.pem")
     wanted = (
-        Serve(cert=cert, key=key, tls_port=free_port(), ws_port=free_port()) if Path(cert).exists() else None
+        ServeSettings(cert=cert, key=key, tls_port=free_port(), ws_port=free_port())
+        if Path(cert).exists()
+        else None
     )
     with serving(serve=wanted) as running:
         say(ports=running.ports)

@@ -24,7 +24,7 @@ from weft import (
 from weft.cli.data import object_model
 from weft.host.server.guard import Guard
 from weft.host.server.server import Server, run_loop
-from weft.host.settings import Channel, Limits, Record, Serve, Settings
+from weft.host.settings import ChannelSettings, LimitSettings, RecordSettings, ServeSettings, Settings
 from weft.model.time import LogicalTime
 
 WAIT = 240.0  # a bound for waiting, far beyond what anything takes
@@ -71,19 +71,19 @@ class Running:
 @contextmanager
 def serving(
     guard: Guard | None = None,
-    serve: Serve | None = None,
+    serve: ServeSettings | None = None,
     run_directory: str = "",
-    channel: Channel | None = None,
+    channel: ChannelSettings | None = None,
     record: str = "",
     port: int = 0,
     **limits: Any,
 ) -> Iterator[Running]:
     """`record`: below that folder; without one nothing is recorded.  `port` 0: any that is free."""
     settings = Settings(
-        replace(serve or Serve(), port=port),
-        replace(Limits(), **limits),
-        channel=channel or Channel(),
-        record=Record(directory=record, seconds=0.05),
+        replace(serve or ServeSettings(), port=port),
+        replace(LimitSettings(), **limits),
+        channel=channel or ChannelSettings(),
+        record=RecordSettings(directory=record, seconds=0.05),
     )
     started = threading.Event()
     found: list[Running] = []

@@ -14,9 +14,9 @@ from host.served import WAIT, Running, eventually
 from weft.fabric import Domains, Topology
 from weft.host.mesh.node import FabricNode
 from weft.host.server.server import Server, run_loop
-from weft.host.settings import Ddm, Fabric, Record, Serve, Settings
+from weft.host.settings import FabricSettings, MeshDdmSettings, RecordSettings, ServeSettings, Settings
 
-QUICK = Fabric(lost_seconds=10.0, retry_seconds=0.02, retry_most_seconds=0.1)
+QUICK = FabricSettings(lost_seconds=10.0, retry_seconds=0.02, retry_most_seconds=0.1)
 PAIR = Topology(("S1", "S2"), {"A": ("S1", "S2")})
 
 
@@ -24,14 +24,17 @@ PAIR = Topology(("S1", "S2"), {"A": ("S1", "S2")})
 def serving_mesh(
     topology: Topology = PAIR,
     record: str = "",
-    ddm: Ddm | None = None,
+    ddm: MeshDdmSettings | None = None,
     run_directory: str = "",
     changed: Callable[[Domains], Domains] = lambda domains: domains,
 ) -> Iterator[dict[str, Running]]:
     """By the names of the servers; the first is the directory.  `record`: below that folder."""
     domains = changed(loopback(topology))
     settings = Settings(
-        Serve(port=0), fabric=QUICK, ddm=ddm or Ddm(), record=Record(directory=record, seconds=0.05)
+        ServeSettings(port=0),
+        fabric=QUICK,
+        ddm=ddm or MeshDdmSettings(),
+        record=RecordSettings(directory=record, seconds=0.05),
     )
     started = threading.Event()
     found: dict[str, Running] = {}

@@ -15,7 +15,7 @@ from host.meshes import QUICK, run, until
 from weft.fabric import AgentPlace, Topology
 from weft.host.carrier import Port
 from weft.host.files.cbor import decode
-from weft.host.mesh.agents import Engine, Event, load_agent
+from weft.host.mesh.agents import AgentEvent, Engine, load_agent
 from weft.host.mesh.journal import Journal
 from weft.host.mesh.node import FabricNode
 from weft.model.errors import FabricError, SettingsError
@@ -70,7 +70,7 @@ class Moody(weft.Agent):
     total = 0
     _attempts = 0
 
-    def react(self, event: Event) -> None:
+    def react(self, event: AgentEvent) -> None:
         self._attempts += 1
         self.total += event.value
         self.send("sink", self.total)
@@ -83,7 +83,7 @@ class Sink(weft.Agent):
     def begin(self) -> None:
         self.heard: list[Any] = []
 
-    def react(self, event: Event) -> None:
+    def react(self, event: AgentEvent) -> None:
         self.heard.append([event.sender, event.value])
 
 
@@ -92,7 +92,7 @@ class Sender(weft.Agent):
         for value in (1, 13, 2, 7, 4):
             self.send("moody", value)
 
-    def react(self, event: Event) -> None:
+    def react(self, event: AgentEvent) -> None:
         pass
 
 
@@ -126,7 +126,7 @@ class Untidy(weft.Agent):
     def begin(self) -> None:
         self._scratch = {1, 2}  # not saved, so it may be anything
 
-    def react(self, event: Event) -> None:
+    def react(self, event: AgentEvent) -> None:
         self.things = {1, 2}
 
 
@@ -143,7 +143,7 @@ class Lost(weft.Agent):
     def begin(self) -> None:
         self.send("nobody", 1)
 
-    def react(self, event: Event) -> None:
+    def react(self, event: AgentEvent) -> None:
         self.send("sink", object())
 
 
@@ -164,7 +164,7 @@ def test_errors_say_who_and_what() -> None:
     with pytest.raises(SettingsError, match=r"Path is no weft\.Agent"):
         load_agent("pathlib:Path")
     with pytest.raises(NotImplementedError, match="Agent does not say how it reacts"):
-        weft.Agent().react(Event("x", 1))
+        weft.Agent().react(AgentEvent("x", 1))
 
 
 class Crier(weft.Agent):
@@ -173,7 +173,7 @@ class Crier(weft.Agent):
         self.send("sink@*", value)
         value.append(2)  # what was sent is what it was when it was sent
 
-    def react(self, event: Event) -> None:
+    def react(self, event: AgentEvent) -> None:
         pass
 
 

@@ -14,10 +14,10 @@ from weft.fabric import Channel, Topology
 from weft.federate.agents import Agent
 from weft.host.carrier import Port, ServiceClass
 from weft.host.files.cbor import encode
-from weft.host.mesh.agents import Engine, Event
+from weft.host.mesh.agents import AgentEvent, Engine
 from weft.host.mesh.journal import Journal
 from weft.host.mesh.mesh import Mesh
-from weft.host.settings import Fabric
+from weft.host.settings import FabricSettings
 
 PAIR = Topology(("S1", "S2"), {"A": ("S1", "S2")})
 IN_MEMORY = 8
@@ -28,14 +28,14 @@ class Author(Agent):
 
     told = 0
 
-    def react(self, event: Event) -> None:
+    def react(self, event: AgentEvent) -> None:
         self.told += 1
         if event.value != "S1":
             self.send(f"author@{event.value}", bytes(64 << 10))
 
 
 def in_memory(channel: Channel) -> int:
-    return sum(len(queue) for side in channel.sides.values() for queue in side.out)
+    return sum(len(queue) for state in channel.states.values() for queue in state.out)
 
 
 class Sender:
@@ -122,7 +122,7 @@ def test_a_neighbour_that_was_away_gets_all(tmp_path: Path, restarted: bool) -> 
     """Over real links, with a small memory: far more is sent than it holds, also over a restart of the sender."""
 
     async def work() -> None:
-        small = Fabric(lost_seconds=0.5, retry_seconds=0.05, packets_in_memory=16)
+        small = FabricSettings(lost_seconds=0.5, retry_seconds=0.05, packets_in_memory=16)
         meshes = Meshes(loopback(PAIR), tmp_path, small)
         await meshes.start("S1")
         for number in range(500):
@@ -151,7 +151,9 @@ def test_agents_are_refused_beyond_a_limit(tmp_path: Path) -> None:
 
     async def work(journal: bool) -> None:
         said: list[str] = []
-        small = Fabric(lost_seconds=0.5, retry_seconds=0.05, queue_bytes=1 << 20, backlog_bytes=2 << 20)
+        small = FabricSettings(
+            lost_seconds=0.5, retry_seconds=0.05, queue_bytes=1 << 20, backlog_bytes=2 << 20
+        )
         domains = loopback(Topology(("S1", "S2", "S3"), {"A": ("S1", "S2"), "B": ("S2", "S3")}))
         mesh = Mesh(domains, "S1", said.append, small, tmp_path / "S1.journal" if journal else None)
         author = Author()
@@ -182,7 +184,7 @@ def test_a_neighbour_that_leaves_too_many_commands_is_lost(tmp_path: Path) -> No
     """Commands cannot be refused: the link is cut, which the residents are told as a loss, and a new session begins."""
 
     async def work() -> None:
-        small = Fabric(lost_seconds=5.0, retry_seconds=0.05, backlog_bytes=1 << 20)
+        small = FabricSettings(lost_seconds=5.0, retry_seconds=0.05, backlog_bytes=1 << 20)
         meshes = Meshes(loopback(PAIR), tmp_path, small)
         await meshes.start()
         await meshes.whole()

@@ -1,4 +1,5 @@
-"""BestEffortChannelType of a RID file: by which class of service best-effort messages go between nodes (docs/ddm.md, S2-5)."""
+"""BestEffortChannelType of a RID file: by which class of service best-effort messages go between nodes
+(docs/explanation/ddm.md, S2-5)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A cable is pulled: no connection is closed, nobody says anything.  Real connections between network namespaces.
 
-docs/serving.md, "If the connection breaks": who is gone is found out, and told by name to those who wait; what it held is free
-again in the end.  If the cable is plugged in before, nothing is lost.
+docs/how-to/serving.md, "If the connection breaks": who is gone is found out, and told by name to those who wait; what it
+held is free again in the end.  If the cable is plugged in before, nothing is lost.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from host.served import Listener, Talker, eventually, free_port, serving
 from host.test_gone import Waiter
 from weft import HLAfloat64Time, ResignAction
 from weft.host.in_process import mesh_nodes
-from weft.host.settings import Fabric, Limits, Serve
+from weft.host.settings import FabricSettings, LimitSettings, ServeSettings
 from weft.model.errors import FederateNameAlreadyInUse
 
 LONG = "FED_TIMEOUT_RECONNECT=600,FED_INT_HEART=0.2,FED_TIMEOUT_HEART=2,FedPro.resume.retryDelayMillis=100"
@@ -34,7 +34,7 @@ def net() -> Iterator[Cable]:
 
 
 def served(net: Cable, **limits: Any) -> Any:
-    return serving(serve=Serve(host=net.ADDRESSES["a"], port=0), **limits)
+    return serving(serve=ServeSettings(host=net.ADDRESSES["a"], port=0), **limits)
 
 
 def address_of(net: Cable, running: Any) -> str:
@@ -87,7 +87,7 @@ def test_a_federate_behind_a_pulled_cable_frees_time_name_and_point(net: Cable) 
             federates = other.rti.query_survey()["federations"]["F"]["federates"]
             (away,) = [one["absence"] for one in federates.values() if "absence" in one]
             assert away["why"] == "lost"
-            assert away["seconds"] + away["left"] == pytest.approx(Limits().reconnect_seconds, abs=0.5)
+            assert away["seconds"] + away["left"] == pytest.approx(LimitSettings().reconnect_seconds, abs=0.5)
             third = Talker(address, federation="G")
             third.rti.resign_federation_execution(ResignAction.NO_ACTION)
             with pytest.raises(FederateNameAlreadyInUse, match="'Rhino' of 'F' lost its connection"):
@@ -207,7 +207,7 @@ def test_a_node_behind_a_pulled_cable_is_given_up(
             net.pull()
             until(here, lambda: link.line is None)
             if link.session is not None:  # its time runs since it last answered, not since that was found out
-                assert time.monotonic() - link.session.dropped_at >= Fabric().lost_seconds / 2
+                assert time.monotonic() - link.session.dropped_at >= FabricSettings().lost_seconds / 2
             until(here, lambda: ears.removed)
             assert ears.removed == ears.discovered
             assert not ears.lost

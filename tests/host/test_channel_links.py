@@ -292,7 +292,7 @@ class Odd:
 @pytest.mark.parametrize(
     "payload, what",
     [
-        (Odd(), "a host.test_channel_links.Odd"),
+        (Odd(), f"a {__name__}.Odd"),
         ({"deep": [1, {2, 3}]}, "a set"),
         (bytearray(b"x"), "a bytearray"),
     ],

@@ -287,7 +287,7 @@ def _asked(channel: ProcessChannel, other: str) -> set[tuple[int, int]]:
     """What is known to be wanted at another node."""
     border = channel._joined.border
     way = border._best.get(other)
-    return way.ways[other].patterns if way is not None else set()
+    return way.paths[other].patterns if way is not None else set()
 
 
 def test_over_tls(tmp_path: Path, certificates: Path) -> None:

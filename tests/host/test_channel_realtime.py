@@ -34,7 +34,7 @@ from weft.channel import (
     deadline,
     on,
 )
-from weft.host.dispatch import OneThread, Preemptive, ThreadPerConsumer
+from weft.host.dispatch import HostDispatcher, OneThread, Preemptive, ThreadPerConsumer
 from weft.model.errors import ChannelError
 
 __all__ = ["file"]  # a fixture
@@ -137,6 +137,7 @@ def test_a_preemptive_consumer_of_a_remote_supplier_interrupts(file: Path) -> No
     with opened(file, "S1") as one, two, two.urgently():
         mouth, ear = Mouth(one, (1, A), (1, B)), Ear(one, on(B + 1))
         attendant = running(file, "S2").drive._attendant.native_id
+        assert isinstance(two.dispatcher, Preemptive)
         assert (os.sched_getscheduler(attendant or 0) != os.SCHED_OTHER) == two.dispatcher.fifo
         mouth.waits()
         mouth.say(None)
@@ -196,11 +197,13 @@ def test_whoever_attends_to_the_links_never_waits_for_room(file: Path, make: Cal
         for number in range(1, 10):
             mouth.say(number)
         # This thread drives, and does not wait for room.
-        assert two.wait(WAIT, until=lambda: two.dispatcher.pending() == 9)
-        assert (two.dispatcher.overfull, two.dispatcher.waits) == (7, 0)
+        host = two.dispatcher
+        assert isinstance(host, HostDispatcher)
+        assert two.wait(WAIT, until=lambda: host.pending() == 9)
+        assert (host.overfull, host.waits) == (7, 0)
         waits = threading.Thread(target=lambda: near.push(Event(A, 2, "near")))
         waits.start()
-        assert two.wait(WAIT, until=lambda: two.dispatcher.waits == 1)
+        assert two.wait(WAIT, until=lambda: host.waits == 1)
         back, ear = Mouth(two, (2, B)), Ear(one, on(B))
         back.waits()
         back.supplier.push(Event(B, 2, "meanwhile"))
@@ -387,7 +390,9 @@ def test_a_forked_child_has_no_links(file: Path) -> None:
         mouth, ear = Mouth(one), Ear(two)
         mouth.waits()
         loop = running(file, "S1").drive.loop
-        files = {*loop._selector.get_map(), loop.epoll().fileno()}
+        epoll = loop.epoll()
+        assert epoll is not None
+        files = {*loop._selector.get_map(), epoll.fileno()}
         assert len(files) >= 4  # the listener, a connection, the loop's own
         child = os.fork()
         if child == 0:

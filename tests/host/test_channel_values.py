@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -75,17 +76,20 @@ def test_what_is_written_is_read(value: Any) -> None:
 @example(b"\x07" * 100)
 @example(b"\x03" + b"\xff" * 12)
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
-    for read in (
+    reads: tuple[Callable[[], object], ...] = (
         lambda: ValueReader(data).value(),
         lambda: read_news(ValueReader(data), NODES),
         lambda: read_event(ValueReader(data), NODES, "S1"),
-    ):
+    )
+    for read in reads:
         with contextlib.suppress(ValueRefused):
             read()
 
 
 def test_floats_that_are_not_numbers_pass() -> None:
-    assert math.isnan(ValueReader(write(math.nan)).value())
+    found = ValueReader(write(math.nan)).value()
+    assert isinstance(found, float)
+    assert math.isnan(found)
 
 
 class Colour(IntEnum):

@@ -15,7 +15,7 @@ from host.served import eventually, serving
 from host.test_serving import _certificate, _free_port
 from weft import CallbackModel, FederateAmbassador, RTIambassador, RtiConfiguration
 from weft.cli.data import object_model
-from weft.host.settings import Serve
+from weft.host.settings import ServeSettings
 from weft.model.errors import ConnectionFailed
 
 
@@ -39,7 +39,9 @@ def test_nobody_is_there() -> None:
 def test_the_wrong_protocol_for_the_port(tmp_path: Path) -> None:
     """Clear text to a TLS port and the reverse, and WebSockets: what to connect to instead is named."""
     cert, key = _certificate(tmp_path)
-    serve = Serve(ws_port=_free_port(), tls_port=_free_port(), wss_port=_free_port(), cert=cert, key=key)
+    serve = ServeSettings(
+        ws_port=_free_port(), tls_port=_free_port(), wss_port=_free_port(), cert=cert, key=key
+    )
     with serving(serve=serve, greeting_seconds=2.0) as server:
         ports = server.ports
         assert f"tls://127.0.0.1:{ports['tls']}" in refusal(f"127.0.0.1:{ports['tls']}")

@@ -332,6 +332,8 @@ def test_gateways_stay_in_the_channels_process() -> None:
         assert near.wait_idle(BOUND)
         assert carried() == 1
         assert far.wait_idle(BOUND)
+        assert isinstance(far.dispatcher, Preemptive)
+        assert isinstance(near.dispatcher, Preemptive)
         (worker,) = far.dispatcher.processes().values()
         assert near.dispatcher.processes() == {}
     assert notes.all() == [("across", worker)]
@@ -356,6 +358,7 @@ def test_no_process_is_left_behind() -> None:
     channel.consume(lambda events: None, on(A), rt_info="p0.0")
     channel.consume(lambda events: None, on(A), rt_info="p1.0")
     with channel:
+        assert isinstance(channel.dispatcher, Preemptive)
         pids = channel.dispatcher.processes()
         channel.supply((1, A)).push(Event(A, 1))
         assert channel.wait_idle(BOUND)

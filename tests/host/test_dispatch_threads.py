@@ -27,7 +27,7 @@ from weft.channel import (
     interval,
     on,
 )
-from weft.host.dispatch import OneThread, RealTimeChannel, ThreadPerConsumer
+from weft.host.dispatch import HostDispatcher, OneThread, RealTimeChannel, ThreadPerConsumer
 from weft.model.errors import ChannelError
 
 A, B = 16, 17
@@ -215,6 +215,7 @@ def test_a_consumer_that_hangs_is_reported_and_with_a_thread_for_each_hurts_nobo
         for _ in range(3):
             assert served.acquire(timeout=BOUND)
         assert reported.wait(BOUND)
+        assert isinstance(channel.dispatcher, HostDispatcher)
         assert "stuck" in [name for name, _ in channel.dispatcher.running()]
         assert ("stuck", 0) in observer.hung
         gate.open.set()

@@ -16,7 +16,7 @@ from host.foreign import Foreign
 from host.served import serving
 from weft import HLAinteger64Interval, HLAinteger64Time, Source
 from weft.cli.data import object_model
-from weft.host.settings import Serve
+from weft.host.settings import ServeSettings
 from weft.wire.codec.values import CompressedModule, ModuleUrl
 
 # An object model of the 2010 edition; STATE is that of its switch.
@@ -198,7 +198,7 @@ def test_a_client_that_is_known_keeps_its_names() -> None:
 
 def test_it_is_granted_alone_after_a_restore_too(tmp_path: Path) -> None:
     """What a federate of 2010 is granted by is a part of its state, and of the federation's save (4.19)."""
-    with serving(serve=Serve(save_directory=str(tmp_path))) as running:
+    with serving(serve=ServeSettings(save_directory=str(tmp_path))) as running:
         old = Foreign(running.ports["tcp"])
         _federation(old)
         old.call("enable_time_constrained")

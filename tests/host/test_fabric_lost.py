@@ -222,13 +222,13 @@ def test_a_restarted_node_is_told_again_who_is_lost() -> None:
 
 def test_a_channel_that_is_made_late_knows_who_is_lost() -> None:
     """Each is made for the first of its messages; what was told before holds for it."""
-    both = causal_channels.Channels(FLAT, 0, None)
+    both = causal_channels.CausalChannels(FLAT, 0, None)
     both.lost(1)
     both.lost(2)
     both.found(2)
     assert both.made == {}
-    assert both.of(Port.FEDERATIONS).sides[0].lost == [False, True, False, False, False]
-    assert both.of(Port.AGENTS).sides[0].lost_count == 0
+    assert both.of(Port.FEDERATIONS).states[0].lost == [False, True, False, False, False]
+    assert both.of(Port.AGENTS).states[0].lost_count == 0
 
 
 def test_a_node_without_agents_has_one_clock() -> None:

@@ -6,14 +6,14 @@ from typing import Any
 
 from host.fabric import THREE
 from host.mesh import federation, handles
-from weft.fabric import Release
+from weft.fabric import ReleaseRule
 from weft.host.simulated.fabric import FabricNetwork
 
 SECRET, OPEN = b"kept within the site", b"may be known to all"
 TANK = "Vehicle.GroundVehicle.Tank"
 
 
-def network_with(*rules: Release) -> FabricNetwork:
+def network_with(*rules: ReleaseRule) -> FabricNetwork:
     network = FabricNetwork(THREE, 1, rules=rules)
     network.watched = True
     return network
@@ -33,7 +33,7 @@ def update(seat: Any, instance: Any, **values: bytes) -> None:
 def test_an_attribute_stays_in_its_domain() -> None:
     """Kept between A and B: S1 and S2 share it, S3 gets the rest of the same update; also what only passes S2."""
     network = network_with(
-        Release(frozenset(["HLAobjectRoot.Vehicle.Position"]), from_domain="A", to_domain="B")
+        ReleaseRule(frozenset(["HLAobjectRoot.Vehicle.Position"]), from_domain="A", to_domain="B")
     )
     one, two, three = federation(network, "S1", "S2", "S3")
     one.publish(TANK, "Name", "Position")
@@ -61,7 +61,7 @@ def test_an_attribute_stays_in_its_domain() -> None:
 def test_an_interaction_class_and_all_below_it_stay() -> None:
     """A rule for a link: nothing of the class is sent that way, in the other direction it is."""
     network = network_with(
-        Release(frozenset(["HLAinteractionRoot.Command"]), from_server="S2", to_server="S3")
+        ReleaseRule(frozenset(["HLAinteractionRoot.Command"]), from_server="S2", to_server="S3")
     )
     one, _, three = federation(network, "S1", "S2", "S3")
     for seat in (one, three):
@@ -81,7 +81,7 @@ def test_an_interaction_class_and_all_below_it_stay() -> None:
 
 def test_a_whole_object_class_is_kept_but_known_of() -> None:
     """No value of it leaves; that the instance exists is the same at all nodes."""
-    network = network_with(Release(frozenset(["HLAobjectRoot.Vehicle"]), from_domain="A", to_domain="B"))
+    network = network_with(ReleaseRule(frozenset(["HLAobjectRoot.Vehicle"]), from_domain="A", to_domain="B"))
     one, _, three = federation(network, "S1", "S2", "S3")
     one.publish(TANK, "Name")
     three.subscribe("Vehicle", "Name")
@@ -96,7 +96,7 @@ def test_a_whole_object_class_is_kept_but_known_of() -> None:
 def test_what_a_save_gathers_is_kept_back_too() -> None:
     """Callbacks that a federate has not taken are part of a save; on their way to the home they lack what is kept back."""
     network = network_with(
-        Release(frozenset(["HLAobjectRoot.Vehicle.Position"]), from_domain="A", to_domain="B")
+        ReleaseRule(frozenset(["HLAobjectRoot.Vehicle.Position"]), from_domain="A", to_domain="B")
     )
     home, one, two = federation(network, "S3", "S1", "S2")
     one.publish(TANK, "Name", "Position")

@@ -94,7 +94,7 @@ def test_a_restart_is_not_taken_for_the_process_before() -> None:
     calls = [back.begin("list_federation_executions") for _ in range(5)]
     back.join()
     at_peace(network)
-    assert all(call.done and outcome(call.result) is None for call in calls)
+    assert all(call.has_come() and outcome(call.result) is None for call in calls)
     assert one.members() == {"f1", "again"}
 
 
@@ -114,7 +114,7 @@ def test_a_home_comes_back_from_its_journal() -> None:
     network.crash("S3")
     waiting = three.begin(*subscribe_call(three))
     two.begin("synchronization_point_achieved", "ready")
-    assert not network.run_until(lambda: waiting.done, network.clock.now + 0.5)
+    assert not network.run_until(lambda: waiting.has_come(), network.clock.now + 0.5)
     network.restart("S3")
     at_peace(network)
     assert outcome(waiting.result) is None
@@ -241,7 +241,7 @@ def test_a_short_cut_is_only_a_delay() -> None:
     one.send("Event", b"1")
     pending = three.begin(*subscribe_call(three))
     at_peace(network)
-    assert pending.done
+    assert pending.has_come()
     assert three.tags("receive_interaction") == [b"1"]
     assert one.members() == {"f1", "f2"}
 

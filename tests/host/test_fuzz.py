@@ -18,7 +18,7 @@ from host.test_serving import _free_port
 from weft import Federate, ResignAction
 from weft.cli.data import object_model
 from weft.host.client.streams import Stream
-from weft.host.settings import Serve
+from weft.host.settings import ServeSettings
 
 CACHES = 12_000
 STEADY = "a federation of two"
@@ -116,7 +116,7 @@ def besiege(sessions: int, seed: int) -> None:
         "federations": 8,
     }
     rng = random.Random(seed)
-    with serving(serve=Serve(ws_port=_free_port()), **limits) as running:
+    with serving(serve=ServeSettings(ws_port=_free_port()), **limits) as running:
         pair = Pair(running)
         pair.exchange()
         recording = record(running)

@@ -17,13 +17,13 @@ from host.process import Process
 from host.served import WAIT, Cutter, Talker, eventually, serving
 from host.test_serving import _certificate
 from weft import HLAfloat64Time, ResignAction
-from weft.cli.terminal.facts import Answer, picture_of
+from weft.cli.terminal.facts import SurveyAnswer, picture_of
 from weft.cli.terminal.facts_lines import headline, state_texts
 from weft.host.client.settings import ClientSettings
 from weft.host.client.streams import open_stream
 from weft.host.pulse import GONE, Pulse, gone_by, is_unanswered
 from weft.host.server import server as server_module
-from weft.host.settings import Limits
+from weft.host.settings import LimitSettings
 from weft.model.errors import ConnectionFailed, FederateNameAlreadyInUse, NotConnected
 from weft.wire.session.pipe import SessionPipe
 from weft.wire.session.state import Action, SessionSettings, State
@@ -36,9 +36,9 @@ SOON = "FED_TIMEOUT_RECONNECT=1,FED_TIMEOUT_HEART=1,FED_INT_HEART=0.2,FedPro.res
 
 def test_by_default_both_sides_know_within_15_seconds() -> None:
     """A killed process closes its connections at once, a lost machine is found out in GONE; a tick is left for the rest."""
-    assert Limits().reconnect_seconds + 1.0 < 15.0
+    assert LimitSettings().reconnect_seconds + 1.0 < 15.0
     assert ClientSettings().reconnect + 1.0 < 15.0
-    assert Limits().reconnect_seconds > GONE
+    assert LimitSettings().reconnect_seconds > GONE
     assert ClientSettings().reconnect > GONE  # there is still time to resume when the machine comes back
 
 
@@ -176,7 +176,7 @@ def test_those_who_wait_are_told_who_is_gone_since_when_and_until_when() -> None
                 FederateNameAlreadyInUse, match=r"'Rhino' of 'F' lost its connection .* resigns in"
             ):
                 other.rti.join_federation_execution("Rhino", "tank", "F")
-            picture = picture_of([Answer("here", waiter.rti.query_survey())])
+            picture = picture_of([SurveyAnswer("here", waiter.rti.query_survey())])
             one = picture["federations"]["F"]["federates"]["Rhino"]
             away = one["absence"]
             assert away["why"] == "lost"

@@ -1,4 +1,4 @@
-"""`weft.join` at servers that ask for a password (docs/tls.md): it gets in wherever `connect` does, or says what to do."""
+"""`weft.join` at servers that ask for a password (docs/how-to/tls.md): it gets in wherever `connect` does, or says what to do."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ def guard(clear_text: bool = True) -> Guard:
     return read_password_file(USERS, "users.toml", clear_text)
 
 
-@pytest.fixture(autouse=True)
+pytestmark = pytest.mark.usefixtures("told_to")
+
+
+@pytest.fixture
 def told_to(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without TLS a client sends a password only if it is told to."""
     monkeypatch.setenv("FEDPRO_CLIENT_SETTINGS", "connect.clearTextPassword=true")

@@ -14,7 +14,7 @@ from host import raw
 from host.raw import Closed, Gunner, Raw, connected, field, frame
 from host.served import Cutter, Talker, eventually, serving
 from host.test_serving import FAST, _free_port
-from weft.host.settings import Limits, Serve, load_settings
+from weft.host.settings import LimitSettings, ServeSettings, load_settings
 from weft.model.errors import SettingsError
 from weft.wire.session.websocket import BINARY, PING, wrap
 
@@ -35,7 +35,7 @@ MEGA = 1 << 20
 )
 def test_a_limit_that_makes_no_sense_is_refused(key: str, value: float, said: str) -> None:
     with pytest.raises(SettingsError, match=said):
-        Limits(**{key: value})  # type: ignore[arg-type]
+        LimitSettings(**{key: value})  # type: ignore[arg-type]
     with pytest.raises(SettingsError, match=said):
         load_settings({}, {f"WEFT_LIMITS_{key.upper()}": str(value)})
 
@@ -256,7 +256,7 @@ def websocket(port: int, receive_buffer: int = 0) -> Raw:
 
 def test_a_stranger_on_a_websocket_gets_no_more_memory_than_another() -> None:
     """A message that is no greeting is refused by its size; and one in a million empty pieces is none at all."""
-    with serving(serve=Serve(ws_port=_free_port())) as running:
+    with serving(serve=ServeSettings(ws_port=_free_port())) as running:
         client = websocket(running.ports["ws"])
         client.send(wrap(bytes(70_000), BINARY, b"mask")[:1000])
         with pytest.raises(ConnectionError):
@@ -276,7 +276,9 @@ def test_a_stranger_on_a_websocket_gets_no_more_memory_than_another() -> None:
 
 def test_pings_that_nobody_reads_the_answers_of() -> None:
     """WebSocket: the answers to pings are bounded as everything else is."""
-    with serving(serve=Serve(ws_port=_free_port()), queue_bytes=200_000, slow_bytes=100_000) as running:
+    with serving(
+        serve=ServeSettings(ws_port=_free_port()), queue_bytes=200_000, slow_bytes=100_000
+    ) as running:
         client = websocket(running.ports["ws"], 4096)
         client.send(wrap(frame(1, 0, 0, raw.NONE, raw.ints(1)), BINARY, b"mask"))
         ping = wrap(bytes(100), PING, b"mask") * 100

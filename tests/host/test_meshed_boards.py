@@ -7,7 +7,7 @@ from typing import Any
 
 from host.mesh import FOM, NAME, handles
 from weft.host.carrier import Port, Resident, ServiceClass
-from weft.host.mesh.federations import MeshedNode, meshed_node
+from weft.host.mesh.federations import meshed_node
 from weft.host.parcels.codec import decode_parcel
 from weft.host.server.guard import OpenGuard
 from weft.host.server.serving import Switchboard
@@ -17,7 +17,7 @@ from weft.kernel import Effect
 from weft.kernel.state.messages import Interaction
 from weft.kernel.state.parcels import Data
 from weft.model.records import Credentials, RtiConfiguration
-from weft.wire.codec.codec import Codec
+from weft.wire.codec.codec import ServiceCodec
 from weft.wire.codec.packed import WireValues
 from weft.wire.session.client import ClientSession
 from weft.wire.session.frames import CALL_RESPONSE
@@ -99,7 +99,7 @@ class Site:
             self.meshed.node, OpenGuard(), limits, self.reports.append, 0, lambda _: None, meshed=self.meshed
         )
 
-    def _perform(self, meshed: MeshedNode, effects: list[Effect]) -> None:
+    def _perform(self, effects: list[Effect], now: float) -> None:
         self.board.perform(effects)
 
 
@@ -132,7 +132,7 @@ class Client:
         self.pair = pair
         self.site = site
         self.wire = ClientSession(0.0)
-        self.codec = Codec()
+        self.codec = ServiceCodec()
         self.line = MemoryLine()
         self.callbacks: list[tuple[str, tuple[Any, ...]]] = []
         self.answer: Any = None

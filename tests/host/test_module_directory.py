@@ -16,7 +16,7 @@ from host.foreign import Foreign
 from host.served import serving
 from weft.cli.data import object_model
 from weft.host.server.module_directory import NoModule, from_directory, plain_name
-from weft.host.settings import Serve
+from weft.host.settings import ServeSettings
 from weft.model.errors import SettingsError
 from weft.wire.codec.values import ModuleUrl
 
@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_a_federation_is_created_with_a_module_of_the_server(folder: Path, address: str) -> None:
-    with serving(serve=Serve(module_directory=str(folder))) as running:
+    with serving(serve=ServeSettings(module_directory=str(folder))) as running:
         federate = Foreign(running.ports["tcp"])
         federate.call("create_federation_execution", "F", (ModuleUrl(address),), None, "HLAinteger64Time")
         federate.join("F", "it")
@@ -95,7 +95,7 @@ def test_a_link_within_the_folder_is_followed(folder: Path) -> None:
 def test_no_more_is_read_than_counts(folder: Path) -> None:
     """What is longer than all modules of a call may be is refused by its length, which one byte more shows."""
     assert len(from_directory(str(folder), "range.xml", 10).data) == 11
-    with serving(serve=Serve(module_directory=str(folder)), module_bytes=100) as running:
+    with serving(serve=ServeSettings(module_directory=str(folder)), module_bytes=100) as running:
         federate = Foreign(running.ports["tcp"], settings="")
         name, text = federate.refused("create_federation_execution", "F", (ModuleUrl("range.xml"),), None, "")
         assert name == "ErrorReadingFOM"
@@ -127,4 +127,4 @@ def test_without_a_folder_the_reason_is_true(address: str, told: str) -> None:
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"serve\.module_directory is '.*none'; there is no such folder"):
-        Serve(module_directory=str(tmp_path / "none"))
+        ServeSettings(module_directory=str(tmp_path / "none"))

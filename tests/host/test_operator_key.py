@@ -1,4 +1,4 @@
-"""Who may steer a federation of a server: whoever can read its operator key (issue 9, "Steer"; docs/steering.md)."""
+"""Who may steer a federation of a server: whoever can read its operator key (issue 9, "Steer"; docs/how-to/steering.md)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from weft.host.addresses import is_local
 from weft.host.conventions import OPERATOR
 from weft.host.server.guard import OPERATOR_KEY, OperatorKey, hash_password, read_password_file
 from weft.host.server.server import Server
-from weft.host.settings import Serve, Settings
+from weft.host.settings import ServeSettings, Settings
 from weft.model.errors import InvalidCredentials, NotConnected, SettingsError, Unauthorized
 
 NAME = "Steered"
@@ -187,7 +187,7 @@ def test_a_run_directory_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 
 def test_a_server_that_cannot_start_leaves_no_key_behind(tmp_path: Path) -> None:
     with serving() as running:
-        settings = replace(Settings(), serve=replace(Serve(), port=running.ports["tcp"]))
+        settings = replace(Settings(), serve=replace(ServeSettings(), port=running.ports["tcp"]))
         with pytest.raises(SettingsError, match="cannot listen"):
             asyncio.run(Server(settings, print, run_directory=str(tmp_path)).start())
     assert not (tmp_path / OPERATOR_KEY).exists()

@@ -10,7 +10,7 @@ from host.fabric import THREE, fabric
 from host.mesh import NAME, Seat, federation, handles, mesh
 from support import fom as model
 from weft import OrderType
-from weft.fabric import Release
+from weft.fabric import ReleaseRule
 from weft.host.simulated.fabric import FabricNetwork, FabricProfile
 from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork
 from weft.kernel.state.federation import Federation
@@ -240,7 +240,7 @@ def test_a_router_that_died_holds_nobody_up() -> None:
 
 def test_a_message_that_is_kept_back_counts() -> None:
     """Release control keeps the values, not the place in the order: what follows is heard."""
-    rules = [Release(frozenset([HIT_NAME]), from_domain="A", to_domain="B")]
+    rules = [ReleaseRule(frozenset([HIT_NAME]), from_domain="A", to_domain="B")]
     network = FabricNetwork(THREE, 1, FabricProfile(delay=0.01), rules)
     one, three = federation(network, "S1", "S3")
     for cls in (HIT, FIRE):

@@ -41,7 +41,7 @@ def finish(town: Town, seed: int) -> None:
             if not town.history.heard[federate] >> name & 1:
                 town.history.faults.append(f"after all, federate {federate} did not hear {name}")
     assert not town.history.faults, (seed, town.history.faults[:3])
-    check_agreement(network, *network._incarnations)
+    check_agreement(network, *network.incarnations)
 
 
 def crashes(seed: int) -> Town:

@@ -213,7 +213,7 @@ def test_a_call_that_waits_is_refused_when_the_node_stops(file: Path) -> None:
     asking = threading.Thread(target=create)
     asking.start()
     node = running(file, "S2")
-    assert eventually(lambda: bool(node._waiting))
+    assert eventually(lambda: bool(node._effects.calls))
     weft.stop_node()
     asking.join(WAIT)
     assert [type(error) for error in errors] == [NotConnected]
@@ -442,8 +442,8 @@ def test_alarms_go_off_while_nobody_calls(tmp_path: Path) -> None:
             for tag in (b"1", b"2", b"3"):
                 f.update(0, tank, TANK, "Position", tag=tag)
             assert [call[1][2] for call in f.take(1, "reflect_attribute_values")] == [b"1"]
-            inbox = f.rti[1].connection._inbox  # type: ignore[attr-defined]
-            assert eventually(lambda: bool(inbox))
+            inbox = f.rti[1].connection
+            assert eventually(inbox.pending)
             assert [call[1][2] for call in f.take(1, "reflect_attribute_values")] == [b"3"]
     finally:
         nodes.stop()

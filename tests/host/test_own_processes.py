@@ -34,7 +34,10 @@ class Watcher(Listener):
         self.removed.append(instance)
 
 
-@pytest.fixture(autouse=True)
+pytestmark = pytest.mark.usefixtures("settings")
+
+
+@pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """This process is S1 in some of the tests; the others inherit the settings."""
     monkeypatch.setenv("WEFT_SERVE_RUN_DIRECTORY", str(tmp_path / "runs"))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.host.parcels.codec import ParcelError, decode_parcel, encode_parcel
-from weft.interest import Wish
+from weft.interest import AttributeWish
 from weft.kernel.ddm import matching
 from weft.kernel.state import parcels
 from weft.kernel.state.messages import DirectedInteraction, Interaction, Message, Update
@@ -50,7 +50,7 @@ leaves = (
     | st.builds(Source, names, blobs)
     | st.builds(records.FederationExecutionInformation, names, names)
     | st.builds(records.RangeBounds, st.integers(), st.integers())
-    | st.builds(Wish, st.booleans(), names)
+    | st.builds(AttributeWish, st.booleans(), names)
 )
 keys = names | any_handle | st.integers()
 values = st.recursive(

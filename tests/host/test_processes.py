@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from weft.host.processes import is_alive, this_process
+from weft.host.processes import ProcessInfo, is_alive, this_process
 
 
 def test_this_process_is_there() -> None:
@@ -22,7 +22,7 @@ def test_what_has_ended_is_not() -> None:
     """Also before its parent has looked."""
     child = subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.DEVNULL)
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    told = {**this_process(), "pid": child.pid, "started": None}
+    told: ProcessInfo = {**this_process(), "pid": child.pid, "started": None}
     if this_process()["started"] is not None:
         assert is_alive(told) is False
     child.wait()

@@ -185,7 +185,7 @@ def test_recorded_or_not_a_run_is_the_same(unrecorded: Any) -> None:
 def test_lost_rows_are_told_in_the_log_the_run_and_the_status(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """docs/recording.md: rows that were dropped are counted where a reader of the run, or of `weft status`, sees them."""
+    """docs/how-to/recording.md: rows that were dropped are counted where a reader of the run, or of `weft status`, sees them."""
 
     def planted(*_: Any) -> None:
         raise Planted("planted")
@@ -203,7 +203,7 @@ def test_lost_rows_are_told_in_the_log_the_run_and_the_status(
         assert "dropped" in line
         facts = server.ask(lambda found: found.recordings.facts())
         assert facts["dropped"] >= 1
-        shown = recording_texts({"nodes": {"S": {"recording": facts}}})
+        shown = recording_texts({"nodes": {"S": {"state": "up", "recording": facts}}, "federations": {}})
         assert any("dropped" in one for one in shown), shown
         rti.resign_federation_execution(ResignAction.NO_ACTION)
         rti.disconnect()

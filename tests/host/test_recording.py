@@ -36,7 +36,7 @@ from weft.host.recording.files import (
 )
 from weft.host.recording.recording import MemoryRecordings, NodeRecordings, RunWriter, clock_offset
 from weft.host.recording.runs import find_runs, open_run
-from weft.recorder import COLUMNS, KINDS, VERSION, Batch, Book
+from weft.recorder import COLUMNS, KINDS, VERSION, Book, BookBatch
 from weft.wire.codec.packed import fields_of
 
 
@@ -339,12 +339,12 @@ class Disk:
     """In place of the writer of files: takes what it is given, or fails, or waits."""
 
     def __init__(self) -> None:
-        self.batches: list[Batch | int] = []
+        self.batches: list[BookBatch | int] = []
         self.error: OSError | None = None
         self.open = threading.Event()
         self.open.set()
 
-    def __call__(self, run: RunWriter, batches: list[Batch | int]) -> None:
+    def __call__(self, run: RunWriter, batches: list[BookBatch | int]) -> None:
         assert self.open.wait(WAIT)
         if self.error is not None:
             raise self.error
@@ -440,7 +440,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, caplog: pytest.
 
 def test_a_book_forgets_shapes_and_learns_them_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """A federation may have any number of shapes, and a batch those of one time only."""
-    taken: list[Batch] = []
+    taken: list[BookBatch] = []
     book = Book(full=lambda: taken.append(book.take()))  # type: ignore[arg-type]
     for number in range(120_000):
         row = (("kind", "call"), ("detail", str(number)))
@@ -506,7 +506,7 @@ def test_weft_runs_and_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_the_documented_schema_is_the_schema() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "recording.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "recording.md").read_text()
     for column in COLUMNS:
         assert f"| `{column.name}` | {column.type} | {column.meaning} |" in text
     for kind, meaning in KINDS.items():

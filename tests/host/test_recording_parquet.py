@@ -19,10 +19,10 @@ from weft.host.recording.parquet import (
     Coded,
     Counting,
     Data,
-    Group,
     Numbers,
     PieceLists,
     Pieces,
+    RowGroup,
     Shifted,
     parquet_file,
 )
@@ -99,7 +99,7 @@ def piece_lists(draw: st.DrawFn, rows: int) -> tuple[PieceLists, list[Any]]:
 
 
 @st.composite
-def groups(draw: st.DrawFn) -> tuple[Group, dict[str, list[Any]]]:
+def groups(draw: st.DrawFn) -> tuple[RowGroup, dict[str, list[Any]]]:
     rows = draw(st.sampled_from([1, 2, 7, 31, 32, 33, 128, 129, 130, 161, 257]) | st.integers(1, 400))
     columns: dict[str, Data] = {}
     expected: dict[str, list[Any]] = {}
@@ -122,14 +122,14 @@ def groups(draw: st.DrawFn) -> tuple[Group, dict[str, list[Any]]]:
         columns["values"], expected["values"] = draw(piece_lists(rows))
     expected["seq"] = list(range(first, first + rows))
     columns["seq"] = Counting(first)
-    return Group(rows, columns), expected
+    return RowGroup(rows, columns), expected
 
 
 def same(found: list[Any], expected: list[Any]) -> bool:
     return found == [list(one) if isinstance(one, tuple) else one for one in expected]
 
 
-Made = tuple[Group, dict[str, list[Any]]]
+Made = tuple[RowGroup, dict[str, list[Any]]]
 
 
 @given(st.lists(groups(), min_size=1, max_size=2))
@@ -156,7 +156,7 @@ def are_read_as_written(made: list[Made]) -> None:
 
 @given(groups())
 @settings(max_examples=40, deadline=None)
-@example((Group(1, {"seq": Counting(1)}), {"seq": [1]}))
+@example((RowGroup(1, {"seq": Counting(1)}), {"seq": [1]}))
 def test_another_reader_finds_the_same(tmp_path_factory: pytest.TempPathFactory, made: Made) -> None:
     """DuckDB, which has a reader of its own."""
     another_finds_the_same(tmp_path_factory.mktemp("duck") / "rows.parquet", made)

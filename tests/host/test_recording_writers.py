@@ -19,7 +19,7 @@ from weft.host.recording import writers
 from weft.host.recording.recording import NodeRecordings
 from weft.host.recording.runs import RowFile, find_runs, open_run, read_rows
 from weft.host.recording.writers import Part, ProcessWriter, Writer
-from weft.recorder import VERSION, Batch, Book
+from weft.recorder import VERSION, Book, BookBatch
 
 METADATA = {b"weft.schema": str(VERSION).encode()}
 
@@ -46,7 +46,7 @@ def writer(request: pytest.FixtureRequest) -> Iterator[Writer]:
     made.close()
 
 
-def batch_of(book: Book, name: str, messages: range) -> Batch:
+def batch_of(book: Book, name: str, messages: range) -> BookBatch:
     rows = ((("kind", "send"), ("class", name), ("items", ("P",))), (("kind", "deliver"), ("class", name)))
     shape = book.shapes.get(name, -1)
     if shape < book.first:
@@ -155,7 +155,7 @@ def test_rows_are_counted_if_no_process_lives_long_enough(
     recordings = NodeRecordings(tmp_path, reports.append, made.node._guarded, interval=0.01, writer=writer)
     made.node._node.record(recordings, 0.0)
     made.send(0, "Event", tag=b"first")
-    assert eventually(lambda: recordings.facts()["rows"] > 0)
+    assert eventually(lambda: bool(recordings.facts()["rows"]))
     works = writers._START
     monkeypatch.setattr(writers, "_START", "raise SystemExit(3)")
     kill(writer)

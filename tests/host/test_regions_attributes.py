@@ -1,4 +1,5 @@
-"""Attributes of one update that are sent in different regions, some of which come late, in any order of calls (docs/ddm-sync.md).
+"""Attributes of one update that are sent in different regions, some of which come late, in any order of calls
+(docs/explanation/ddm-sync.md).
 
 A federate gets of an update with time stamp T exactly the attributes that one of its regions overlaps as of T (S4-2, S4-16), in
 the callbacks in which it would get them had it said everything before.  What that is is worked out here from the definitions, for

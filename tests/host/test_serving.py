@@ -25,7 +25,7 @@ from weft import (
 )
 from weft.cli.data import object_model
 from weft.host.server.guard import Guard, User, hash_password, read_password_file
-from weft.host.settings import Serve
+from weft.host.settings import ServeSettings
 from weft.model.errors import (
     ConnectionFailed,
     CouldNotOpenFOM,
@@ -116,7 +116,7 @@ def _ask_until_refused(talker: Talker) -> None:
 def test_other_transports(kind: str, tmp_path: Path) -> None:
     """WebSocket, TLS 1.3 and both: the same talk, also with large messages."""
     cert, key = _certificate(tmp_path)
-    serve = replace(Serve(cert=cert, key=key), **{f"{kind}_port": _free_port()})  # type: ignore[arg-type]
+    serve = replace(ServeSettings(cert=cert, key=key), **{f"{kind}_port": _free_port()})  # type: ignore[arg-type]
     with serving(serve=serve) as running:
         settings = f"FedPro.keystore.path={cert}" if kind != "ws" else ""
         one, two = Talker(running.address(kind), settings), Talker(running.address())
@@ -131,7 +131,7 @@ def test_other_transports(kind: str, tmp_path: Path) -> None:
 
 def test_a_certificate_nobody_vouches_for_is_refused(tmp_path: Path) -> None:
     cert, key = _certificate(tmp_path)
-    serve = Serve(tls_port=_free_port(), cert=cert, key=key)
+    serve = ServeSettings(tls_port=_free_port(), cert=cert, key=key)
     with serving(serve=serve) as running, pytest.raises(ConnectionFailed, match="certificate"):
         Talker(running.address("tls"))
 
@@ -140,7 +140,7 @@ def test_a_certificate_nobody_vouches_for_is_refused(tmp_path: Path) -> None:
 def test_callbacks_as_they_come_and_calls_at_the_same_time(kind: str, tmp_path: Path) -> None:
     """IMMEDIATE: one thread reads for all; calls from others neither wait for it in vain nor disturb it."""
     cert, key = _certificate(tmp_path)
-    serve = Serve(cert=cert, key=key, tls_port=_free_port(), ws_port=_free_port())
+    serve = ServeSettings(cert=cert, key=key, tls_port=_free_port(), ws_port=_free_port())
     with serving(serve=serve) as running:
         settings = f"FedPro.keystore.path={cert}"
         one, two = (Talker(running.address(kind), settings, model=CallbackModel.IMMEDIATE) for _ in range(2))
@@ -216,7 +216,7 @@ def test_a_lost_federate_resigns_by_its_directive() -> None:
 def test_one_that_stops_reading_is_dropped_and_nobody_else_notices(kind: str, tmp_path: Path) -> None:
     """Bytes queued for a federate are bounded (limits.queue_bytes), on every transport."""
     cert, key = _certificate(tmp_path)
-    serve = Serve(cert=cert, key=key, tls_port=_free_port(), ws_port=_free_port())
+    serve = ServeSettings(cert=cert, key=key, tls_port=_free_port(), ws_port=_free_port())
     with serving(serve=serve, queue_bytes=400_000, slow_bytes=100_000) as running:
         talker, fine = (Talker(running.address()) for _ in range(2))
         stuck = Talker(running.address(kind), f"FedPro.keystore.path={cert}")

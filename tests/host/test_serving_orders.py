@@ -89,6 +89,6 @@ def test_urgent_messages_come_first_at_a_client(served: Any) -> None:
     _, (sender, receiver), ears, classes = served
     for name, tag in (("Event", b"a"), ("Soon", b"b"), ("Now", b"c"), ("Soon", b"d"), ("Now", b"e")):
         sender.send_interaction(classes[name], {}, tag)
-    while len(receiver.connection._inbox) < 5:
+    while len(receiver.connection._inbox._arrived) < 5:
         receiver.get_order_name(OrderType.RECEIVE)  # a round trip brings what has come meanwhile
     assert hear(receiver, ears, 5) == [b"c", b"e", b"b", b"d", b"a"]

@@ -19,7 +19,7 @@ from weft.model.handles import (
     TransportationTypeHandle,
 )
 from weft.model.records import RangeBounds
-from weft.wire import Codec
+from weft.wire import ServiceCodec
 
 TANK = "Vehicle.GroundVehicle.Tank"
 SENT = ("reflect_attribute_values", "receive_interaction")
@@ -128,7 +128,7 @@ def test_conveyed_regions_as_bytes() -> None:
         TransportationTypeHandle.of(1),
         FederateHandle.of(4),
     )
-    codec = Codec()
+    codec = ServiceCodec()
     plain = codec.encode_callback("reflect_attribute_values", (*arguments, None))
     told = codec.encode_callback("reflect_attribute_values", (*arguments, frozenset([region])))
     bounds = b"\x08\x05\x10\xac\x02"  # lower 5, upper 300

@@ -12,7 +12,7 @@ from support.fom import fom
 from support.recorder import Recorder
 from weft import CallbackModel, ResignAction, RTIambassador
 from weft.host.files.saves import SaveDirectory
-from weft.host.settings import Serve
+from weft.host.settings import ServeSettings
 from weft.model.enums import SaveStatus
 from weft.model.errors import RestoreInProgress, SaveInProgress
 
@@ -76,7 +76,7 @@ def save(made: list[Remote], label: str) -> None:
 
 def test_a_federation_goes_on_after_the_server_was_stopped(tmp_path: Path) -> None:
     """Saved, server stopped and started, created and joined anew, restored: objects, owners and handles are those of the save."""
-    settings = Serve(save_directory=str(tmp_path / "saves"))
+    settings = ServeSettings(save_directory=str(tmp_path / "saves"))
     with serving(serve=settings) as server:
         owner = Remote(server.address(), "owner", create=True)
         watcher = Remote(server.address(), "watcher")
@@ -114,7 +114,7 @@ def test_a_federation_goes_on_after_the_server_was_stopped(tmp_path: Path) -> No
 
 def test_a_torn_file_fails_the_request_and_the_log_names_it(tmp_path: Path) -> None:
     """The federation answers that it cannot, and goes on; whoever runs the server reads why."""
-    settings = Serve(run_directory=str(tmp_path))
+    settings = ServeSettings(run_directory=str(tmp_path))
     with serving(serve=settings) as server:
         one = Remote(server.address(), "one", create=True)
         save([one], "noon")
@@ -132,7 +132,7 @@ def test_a_torn_file_fails_the_request_and_the_log_names_it(tmp_path: Path) -> N
 
 def test_federates_of_other_types_do_not_fit(tmp_path: Path) -> None:
     """Clause 4.27: as many of each type as at the save; else the request fails, and the log says what is missing."""
-    settings = Serve(run_directory=str(tmp_path))
+    settings = ServeSettings(run_directory=str(tmp_path))
     with serving(serve=settings) as server:
         one = Remote(server.address(), "one", create=True)
         save([one], "noon")
@@ -146,7 +146,7 @@ def test_federates_of_other_types_do_not_fit(tmp_path: Path) -> None:
 
 def test_what_is_sent_before_a_federate_has_taken_the_callback_is_not_refused(tmp_path: Path) -> None:
     """The callback waits at the client: until the federate has taken it, its calls belong to the time before."""
-    with serving(serve=Serve(run_directory=str(tmp_path))) as server:
+    with serving(serve=ServeSettings(run_directory=str(tmp_path))) as server:
         first = Remote(server.address(), "first", create=True)
         late = Remote(server.address(), "late")
         first.rti.request_federation_save("noon")

@@ -1,4 +1,4 @@
-"""Issue 7, item 7, through a server: Weft's own client sorts, for others the server does (docs/urgency.md)."""
+"""Issue 7, item 7, through a server: Weft's own client sorts, for others the server does (docs/explanation/urgency.md)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from weft.channel import RtInfo, all_of, any_of, deadline, plan, write_schedule
 from weft.cli.observe.status import lines
 from weft.host.files.schedules import read_schedule
 from weft.host.server.server import Server
-from weft.host.settings import Channel, Settings, load_settings
+from weft.host.settings import ChannelSettings, Settings, load_settings
 from weft.model.errors import ScheduleError, SettingsError
 from weft.model.records import CorrelatedEvent, DeadlineMiss
 
@@ -172,7 +172,7 @@ def served(running: Running) -> Any:
 def test_the_server_sorts_for_clients_that_do_not(tmp_path: Path) -> None:
     """By the schedule file, without a line of code in the federate; only so many callbacks are under way."""
     file = schedule(tmp_path, "slow:Command", "Event")
-    with serving(channel=Channel(schedule=file, window=2)) as running:
+    with serving(channel=ChannelSettings(schedule=file, window=2)) as running:
         sender = joined(running, FederateAmbassador(), "sender")
         words = {name: sender.get_interaction_class_handle(name) for name in CLASSES}
         for handle in words.values():
@@ -198,7 +198,7 @@ def test_a_federate_that_never_answers_is_dropped(tmp_path: Path) -> None:
     """What waits to be sorted counts as unread."""
     file = schedule(tmp_path, "Event")
     limits: dict[str, Any] = {"queue_bytes": 100_000, "slow_bytes": 50_000}
-    with serving(channel=Channel(schedule=file), **limits) as running:
+    with serving(channel=ChannelSettings(schedule=file), **limits) as running:
         sender = joined(running, FederateAmbassador(), "sender")
         event = sender.get_interaction_class_handle("Event")
         sender.publish_interaction_class(event)
@@ -214,7 +214,7 @@ def test_a_federate_that_never_answers_is_dropped(tmp_path: Path) -> None:
 def test_deadlines_by_the_schedule(tmp_path: Path) -> None:
     """A foreign federate gets no callback that it does not know; its misses are counted all the same."""
     file = schedule(tmp_path, "Event")
-    with serving(channel=Channel(schedule=file, deadlines=True, window=1)) as running:
+    with serving(channel=ChannelSettings(schedule=file, deadlines=True, window=1)) as running:
         sender = joined(running, FederateAmbassador(), "sender")
         event = sender.get_interaction_class_handle("Event")
         sender.publish_interaction_class(event)
@@ -235,9 +235,9 @@ def test_deadlines_by_the_schedule(tmp_path: Path) -> None:
 
 
 def test_settings_name_the_schedule(tmp_path: Path) -> None:
-    assert load_settings({"channel.schedule": "a.toml"}, {"WEFT_CHANNEL_WINDOW": "4"}).channel == Channel(
-        "a.toml", window=4
-    )
+    assert load_settings(
+        {"channel.schedule": "a.toml"}, {"WEFT_CHANNEL_WINDOW": "4"}
+    ).channel == ChannelSettings("a.toml", window=4)
     with pytest.raises(SettingsError, match="at least 1"):
         load_settings({}, {"WEFT_CHANNEL_WINDOW": "0"})
     with pytest.raises(SettingsError, match=r"nowhere\.toml"):
@@ -245,4 +245,4 @@ def test_settings_name_the_schedule(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.toml"
     wrong.write_text("policy = 7\n")
     with pytest.raises(ScheduleError, match=r"wrong\.toml:1"):
-        Server(Settings(channel=Channel(str(wrong))), print)
+        Server(Settings(channel=ChannelSettings(str(wrong))), print)

@@ -19,7 +19,7 @@ from host.test_serving import FAST, _certificate, _free_port, _password
 from weft import ResignAction
 from weft.host.client.streams import Stream
 from weft.host.server.guard import hash_password, read_password_file
-from weft.host.settings import Serve
+from weft.host.settings import ServeSettings
 from weft.model.errors import RTIexception
 
 OK, INVALID, NOT_ENOUGH, OTHER = 0, 1, 2, 99
@@ -171,7 +171,7 @@ def test_the_session_of_an_authenticated_federate() -> None:
 
 def test_what_began_encrypted_does_not_go_on_in_the_clear(tmp_path: Path) -> None:
     cert, key = _certificate(tmp_path)
-    serve = replace(Serve(cert=cert, key=key), tls_port=_free_port())
+    serve = replace(ServeSettings(cert=cert, key=key), tls_port=_free_port())
     with serving(serve=serve) as running:
         talker = Talker(running.address("tls"), f"FedPro.keystore.path={cert}")
         other = Talker(running.address())

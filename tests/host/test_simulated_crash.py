@@ -181,7 +181,7 @@ def test_a_federation_is_destroyed_without_its_directory() -> None:
     pending = one.begin("destroy_federation_execution", "first")
     network.crash("S1")
     network.settle()
-    assert pending.done
+    assert pending.has_come()
     assert pending.result() is None
     one.destroy("second")
     assert not network.node("S2").federations

@@ -6,8 +6,9 @@ import pytest
 
 from host.mesh import NAME, Seat, federation, mesh, outcome, seats
 from weft import ResignAction
+from weft.host.effects import PendingCall
 from weft.host.simulated import simulated
-from weft.host.simulated.simulated import LinkProfile, PendingCall, SimulatedNetwork, VirtualClock
+from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork, VirtualClock
 from weft.model.errors import NotConnected, RTIinternalError
 
 COUNT = 60
@@ -30,7 +31,7 @@ def _sender_and_receiver(
 
 
 def ended(pending: PendingCall) -> object:
-    assert pending.done
+    assert pending.has_come()
     return pending.result()
 
 

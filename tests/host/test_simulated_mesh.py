@@ -8,7 +8,8 @@ from host.digest import check_agreement
 from host.mesh import FOM, NAME, Seat, federation, handles, instances, mesh, outcome, seats
 from support.fom import extra_module
 from weft import EmbeddedNode, HLAfloat64Time, ResignAction
-from weft.host.simulated.simulated import LinkProfile, PendingCall, SimulatedConnection
+from weft.host.effects import PendingCall
+from weft.host.simulated.simulated import LinkProfile, SimulatedConnection
 from weft.model.errors import (
     FederateAlreadyExecutionMember,
     FederateNameAlreadyInUse,
@@ -78,7 +79,7 @@ def test_a_join_right_behind_a_creation_finds_the_federation() -> None:
     created = creator.begin(*CREATE)
     network.run_until(lambda: NAME in network.node("S1").homes)
     joiner.join()
-    assert created.done
+    assert created.has_come()
     assert joiner.members() == {"f2"}
 
 
@@ -94,7 +95,7 @@ def test_calls_that_follow_one_another_without_waiting() -> None:
         begin_join(three),
     ]
     network.settle()
-    assert [call.done for call in calls] == [True] * 4
+    assert [call.has_come() for call in calls] == [True] * 4
     with pytest.raises(FederateNameAlreadyInUse):
         calls[3].result()
     assert one.members() == {"f1", "f2"}

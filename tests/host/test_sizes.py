@@ -16,7 +16,7 @@ from host.test_serving import _free_port
 from weft import CallbackModel, RTIambassador, RtiConfiguration, Source
 from weft.cli.data import object_model
 from weft.fabric import Topology
-from weft.host.settings import Serve
+from weft.host.settings import ServeSettings
 from weft.host.sizes import Most, most_of, told_most
 from weft.model.errors import ErrorReadingFOM, RTIinternalError
 from weft.wire.session.frames import BEGINNING, FrameReader
@@ -35,7 +35,7 @@ def large_model(size: int) -> Source:
 @pytest.mark.parametrize("settings", ["", "FedPro.asyncUpdates=true"])
 def test_a_call_that_is_too_large_is_refused_where_it_is_made(kind: str, settings: str) -> None:
     """With both sizes and the setting; the federate stays joined, and sends on."""
-    with serving(frame_bytes=LIMIT, serve=Serve(ws_port=_free_port())) as server:
+    with serving(frame_bytes=LIMIT, serve=ServeSettings(ws_port=_free_port())) as server:
         talker = Talker(server.address(kind), settings)
         rti, instance = talker.rti, None
         tank = rti.get_object_class_handle("Vehicle.Tank")
@@ -72,7 +72,7 @@ def test_a_call_that_is_too_large_is_refused_where_it_is_made(kind: str, setting
 @pytest.mark.parametrize("kind", ["tcp", "ws"])
 def test_a_client_that_does_not_know_the_limit_is_answered(kind: str) -> None:
     """As clients of others: the server passes over what is too large, says so, and goes on with what follows."""
-    with serving(frame_bytes=LIMIT, serve=Serve(ws_port=_free_port())) as server:
+    with serving(frame_bytes=LIMIT, serve=ServeSettings(ws_port=_free_port())) as server:
         talker = Talker(server.address(kind))
         talker.rti._connection.most = None  # type: ignore[union-attr]
         for size in (LIMIT, 3 * LIMIT, 5_000_000):

@@ -29,7 +29,7 @@ from weft.host.server import admission as admission_module
 from weft.host.server.admission import Admission, Penalties
 from weft.host.server.guard import Guard
 from weft.model.errors import ConnectionFailed, InvalidCredentials
-from weft.wire.codec.codec import Codec
+from weft.wire.codec.codec import ServiceCodec
 
 ALICE = Credentials.password("alice", "a long secret")
 
@@ -151,7 +151,7 @@ def test_who_leaves_while_it_is_checked_leaves_nothing_behind() -> None:
     guard = Slow()
     with serving(guard, reconnect_seconds=0.2) as running:
         client = Raw(running.ports["tcp"]).greet()
-        client.send(client.request(Codec().encode_call("connect", (RtiConfiguration(), ALICE))[1]))
+        client.send(client.request(ServiceCodec().encode_call("connect", (RtiConfiguration(), ALICE))[1]))
         assert guard.asked.wait(WAIT)
         client.close()
         assert eventually(lambda: running.ask(lambda server: len(server.sessions)) == 0)

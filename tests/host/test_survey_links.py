@@ -103,8 +103,7 @@ def test_who_is_away_is_named_and_why(tmp_path: Path) -> None:
 
 def test_nodes_inside_processes_tell_of_their_links_too() -> None:
     """Over all of it: the call, the kernel, the mesh."""
-    with own.cleaned_up():
-        sites = own.sites(2)
+    with own.sites(2) as sites:
         rtis = [RTIambassador(site) for site in sites]
         for rti in rtis:
             rti.connect(FederateAmbassador(), CallbackModel.EVOKED)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from host.raw import frame
 from host.served import WAIT, Talker, eventually, serving
 from host.test_serving import _free_port
-from weft.host.settings import Serve
+from weft.host.settings import ServeSettings
 from weft.wire.session.websocket import BROKEN, CLOSE, GOING_AWAY, NORMAL, wrap
 
 HELLO = (
@@ -79,7 +79,7 @@ class Witness:
 
 
 def test_a_federate_that_leaves_says_farewell_and_is_answered() -> None:
-    with serving(serve=Serve(ws_port=_free_port())) as server:
+    with serving(serve=ServeSettings(ws_port=_free_port())) as server:
         witness = Witness(server.ports["ws"])
         talker = Talker(f"ws://127.0.0.1:{witness.port}")
         talker.say(b"x")
@@ -90,7 +90,7 @@ def test_a_federate_that_leaves_says_farewell_and_is_answered() -> None:
 
 
 def test_a_server_that_stops_says_so() -> None:
-    with serving(serve=Serve(ws_port=_free_port())) as server:
+    with serving(serve=ServeSettings(ws_port=_free_port())) as server:
         witness = Witness(server.ports["ws"])
         talker = Talker(f"ws://127.0.0.1:{witness.port}")
     while not talker.ears.resigned and not talker.ears.lost:
@@ -116,7 +116,7 @@ def all_of(connection: socket.socket) -> bytes:
 
 def test_who_breaks_the_protocol_is_told() -> None:
     """Code 1002; a client that does not answer is left after a while."""
-    with serving(serve=Serve(ws_port=_free_port())) as server:
+    with serving(serve=ServeSettings(ws_port=_free_port())) as server:
         for nonsense in (b"\xff\xff", wrap(frame(77, 0, 0), mask=b"mask")):
             with stranger(server.ports["ws"]) as connection:
                 connection.sendall(nonsense)
@@ -124,7 +124,10 @@ def test_who_breaks_the_protocol_is_told() -> None:
 
 
 def test_a_farewell_is_answered_once_and_nothing_after_it_is_heard() -> None:
-    with serving(serve=Serve(ws_port=_free_port())) as server, stranger(server.ports["ws"]) as connection:
+    with (
+        serving(serve=ServeSettings(ws_port=_free_port())) as server,
+        stranger(server.ports["ws"]) as connection,
+    ):
         code = NORMAL.to_bytes(2, "big")
         connection.sendall(wrap(code, CLOSE, b"mask") + wrap(code, CLOSE, b"mask"))
         assert frames_of(all_of(connection)) == [(CLOSE, code)]

@@ -62,11 +62,11 @@ CELL_MUTANTS = {
 
 
 MUTANTS = {"distribution.py": LIST_MUTANTS | RECLAIM_MUTANTS, "cells.py": CELL_MUTANTS}
-FILES = ("spacetime.py", "distribution.py", "distribution_lists.py", "cells.py", "receiving.py")
+FILES = ("spacetime.py", "distribution.py", "distribution_lists.py", "cells.py")
 
 
 class Module:
-    """The five modules read anew as one, with one line replaced; without a name, with none: the control.
+    """The four modules read anew as one, with one line replaced; without a name, with none: the control.
 
     Read anew altogether, because compiled classes take no others in place of their own."""
 
@@ -86,10 +86,9 @@ class Module:
         self.DistributionList = names["DistributionList"]
         self.DistributionLists = names["DistributionLists"]
         self.Logged = names["Logged"]
-        self.Axis = names["Axis"]
+        self.Axis = names["CellAxis"]
         self.Grid = names["Grid"]
         self.CellInterest = names["CellInterest"]
-        self.Receiver = names["Receiver"]
 
 
 class Printed:
@@ -97,7 +96,7 @@ class Printed:
 
     def __init__(self) -> None:
         self.operations: list[tuple[int, Any, Any]] = []  # kind, federate, time; without the cancelled
-        self.log: list[Logged] = []
+        self.log: list[Logged[object]] = []
 
     def _status(self, federate: Any, time: Any) -> bool:
         adds = [when for kind, whose, when in self.operations if kind > 0 and whose == federate]
@@ -110,22 +109,22 @@ class Printed:
         else:
             self.operations.append((kind, federate, time))
 
-    def _logged(self, federate: Any, time: Any) -> list[Logged]:
+    def _logged(self, federate: Any, time: Any) -> list[Logged[object]]:
         later = [when for _, whose, when in self.operations if whose == federate and when > time]
         return [one for one in self.log if time <= one.time and (not later or one.time < min(later))]
 
-    def update(self, update: Logged) -> list[Any]:
+    def update(self, update: Logged[object]) -> list[Any]:
         self.log.append(update)
         federates = dict.fromkeys(federate for _, federate, _ in self.operations)
         return [federate for federate in federates if self._status(federate, update.time)]
 
-    def add(self, member: Any, time: Any) -> Outcome:
+    def add(self, member: Any, time: Any) -> Outcome[str, object]:
         federate = member[0]
         self._record(1, federate, time)
         sends = [] if self._status(federate, time) else self._logged(federate, time)
         return Outcome(federate, sends, [], False, False)
 
-    def delete(self, member: Any, time: Any) -> Outcome:
+    def delete(self, member: Any, time: Any) -> Outcome[str, object]:
         federate = member[0]
         self._record(-1, federate, time)
         retractions = self._logged(federate, time) if self._status(federate, time) else []

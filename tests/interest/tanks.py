@@ -4,7 +4,7 @@ Tanks move about a square.  At each step a tank, granted t, says where it looks 
 position with that time stamp, and asks for t + 1.  Where everybody is at what time follows from the seed of the world alone;
 the seed of the network only changes how far the federates are apart in wall-clock time and what overtakes what.
 
-Synchronized, it works as docs/ddm-sync.md proposes:
+Synchronized, it works as docs/explanation/ddm-sync.md proposes:
 
 * a change of a subscription goes to the home, which puts all in one order and passes them on to every node;
 * each node keeps the lists of all subscribers, and the log of its own updates; what is late it sends itself;
@@ -21,7 +21,8 @@ import random
 from typing import Any, NamedTuple
 
 from interest.causal_net import CausalNet
-from weft.interest import Axis, CellInterest, CellUpdate, Grid, Receiver
+from interest.receiving import Receiver
+from weft.interest import CellAxis, CellInterest, CellUpdate, Grid
 from weft.interest.cells import Boxes, overlap
 
 SIZE = 1000
@@ -102,8 +103,8 @@ class Tank:
     def __init__(self, number: int, run: Run) -> None:
         self.number = number
         self.run = run
-        self.interest = CellInterest(run.grid)
-        self.receiver = Receiver()
+        self.interest = CellInterest[int, object](run.grid)
+        self.receiver = Receiver[int]()
         self.current: dict[
             int, frozenset[int]
         ] = {}  # wall clock: where the others look, as far as is known here
@@ -111,7 +112,7 @@ class Tank:
         self.asked: int | None = None
         self.least = 0
         self.held: dict[int, None] = {}  # changes of its own that some node has not answered
-        self.given: list[tuple[int, int]] = []
+        self.given: list[tuple[float, int]] = []
 
     def step(self) -> None:
         """Granted `time`: say what will be, and ask for the next step."""
@@ -154,7 +155,7 @@ class Tank:
             self.held.pop(message[1], None)
         self.check()
 
-    def arrive(self, update: CellUpdate) -> None:
+    def arrive(self, update: CellUpdate[int, object]) -> None:
         if update.time <= self.time:
             self.run.counts.past += 1
         else:
@@ -204,7 +205,7 @@ class Run:
         self.scenario = scenario
         self.world = World(scenario)
         self.counts = Counts()
-        self.grid = Grid([Axis("x", 0, SIZE, scenario.cells), Axis("y", 0, SIZE, scenario.cells)])
+        self.grid = Grid([CellAxis("x", 0, SIZE, scenario.cells), CellAxis("y", 0, SIZE, scenario.cells)])
         self.net = CausalNet(scenario.tanks, scenario.network, scenario.delay)
         self.tanks = [Tank(number, self) for number in range(scenario.tanks)]
         self.promises = [scenario.lookahead] * scenario.tanks
@@ -263,7 +264,7 @@ class Run:
             for wanted, tank in zip(self.world.wanted(self.scenario), self.tanks, strict=True)
         )
 
-    def given(self) -> list[list[tuple[int, int]]]:
+    def given(self) -> list[list[tuple[float, int]]]:
         """To each tank; those of equal time in the order of their senders, as time stamp order has it."""
         assert all([t for t, _ in tank.given] == sorted(t for t, _ in tank.given) for tank in self.tanks)
         return [sorted(tank.given) for tank in self.tanks]

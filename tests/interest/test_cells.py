@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.interest import Axis, CellInterest, CellUpdate, Grid, Placed, Receiver
+from interest.receiving import Receiver
+from weft.interest import CellAxis, CellInterest, CellUpdate, Grid, Placed
 from weft.interest.cells import Boxes, overlap
 from weft.model.errors import InterestError
 
@@ -19,12 +20,17 @@ def box(*ranges: tuple[float, float] | None) -> Boxes:
 
 def squares(cells: int = 10) -> Grid:
     """Two dimensions of whole numbers, cells of one by one."""
-    return Grid([Axis("x", 0, cells, cells), Axis("y", 0, cells, cells)])
+    return Grid([CellAxis("x", 0, cells, cells), CellAxis("y", 0, cells, cells)])
+
+
+def normalised(dimensions: int, cells: int) -> Grid:
+    """[0, 1) in each dimension (S4-3)."""
+    return Grid([CellAxis(str(number), 0.0, 1.0, cells) for number in range(dimensions)])
 
 
 def test_the_left_half() -> None:
     """S4-3: [0, 0.5][0, 1] of a normalised space is its left half."""
-    grid = Grid.normalised(2, 4)
+    grid = normalised(2, 4)
     assert grid.cells(box((0.0, 0.5), (0.0, 1.0))) == {0, 1, 4, 5, 8, 9, 12, 13}
     assert grid.cells(box((0.0, 1.0), (0.0, 1.0))) == set(range(16)) == grid.cells(box(None, None))
 
@@ -34,7 +40,7 @@ def test_figure_1() -> None:
     u1, s2, s3 = box((0.3, 0.6), (0.4, 0.8)), box((0.5, 0.9), (0.6, 0.9)), box((0.6, 0.9), (0.1, 0.4))
     assert overlap(u1, s2)
     assert not overlap(u1, s3)
-    interest = CellInterest(Grid.normalised(2, 10))
+    interest = CellInterest[str, object](normalised(2, 10))
     interest.modify_subscription(("F2", 1), s2, 0)
     interest.modify_subscription(("F3", 1), s3, 0)
     interest.modify_update(("F1", 1), u1, 0)
@@ -44,7 +50,7 @@ def test_figure_1() -> None:
 
 def test_figure_7() -> None:
     """S4-5: three by three cells moved by (1, 1): five Adds, five Deletes, four cells as they were."""
-    interest = CellInterest(squares())
+    interest = CellInterest[str, object](squares())
     interest.modify_subscription(BLUE, box((2, 5), (2, 5)), 0)
     steps = interest.modify_subscription(BLUE, box((3, 6), (3, 6)), 10).steps
     assert sorted(step.change for step in steps) == [-1] * 5 + [1] * 5
@@ -67,18 +73,18 @@ def test_figure_7() -> None:
 def test_table_1(row: str, actions: list[tuple[str, str]]) -> None:
     """S4-6: what a change at T does to a cell, by whether the region touches it at t1, T and t2."""
     cell, nowhere = box((0, 1)), ()
-    interest = CellInterest(Grid([Axis("x", 0, 2, 2)]))
+    interest = CellInterest[str, object](Grid([CellAxis("x", 0, 2, 2)]))
     at_t1, at_t, at_t2 = (cell if digit == "1" else nowhere for digit in row)
     interest.modify_subscription(BLUE, at_t1, 10)
     interest.modify_subscription(BLUE, at_t2, 30)
     steps = interest.modify_subscription(BLUE, at_t, 20).steps
-    names = {20: "T", 30: "t2"}
+    names: dict[float, str] = {20: "T", 30: "t2"}
     assert sorted(("Add" if s.change > 0 else "Delete", names[s.time]) for s in steps) == sorted(actions)
 
 
 def test_figures_3_and_4_red_moves_in_time() -> None:
     """S4-13: blue hears late of what red said at 10, once, though they have four cells in common."""
-    interest = CellInterest(squares())
+    interest = CellInterest[str, object](squares())
     interest.modify_update(RED, box((4, 6), (4, 6)), 0)
     update, copies = interest.update(RED, "here", 10)
     assert copies == {}
@@ -91,7 +97,7 @@ def test_figures_3_and_4_red_moves_in_time() -> None:
 
 def test_a_publisher_changes_only_its_own_record() -> None:
     """S4-4: nothing happens to the lists; what is sent goes by the region as of its time."""
-    interest = CellInterest(squares())
+    interest = CellInterest[str, object](squares())
     interest.modify_subscription(BLUE, box((0, 1), (0, 1)), 0)
     lists = {cell: one.times for cell, one in interest.lists.lists.items()}
     interest.modify_update(RED, box((5, 6), (5, 6)), 20)
@@ -107,7 +113,7 @@ def test_a_publisher_changes_only_its_own_record() -> None:
 
 def test_a_change_below_time_and_lookahead_is_refused() -> None:
     """S4-12: for both kinds of region; the error says from when on."""
-    interest = CellInterest(squares())
+    interest = CellInterest[str, object](squares())
     here = box((0, 1), (0, 1))
     for modify in (interest.modify_subscription, interest.modify_update):
         with pytest.raises(InterestError, match=r"region 1 of federate blue .* 6 or later"):
@@ -122,7 +128,7 @@ def test_a_change_below_time_and_lookahead_is_refused() -> None:
 
 def test_nobody_gets_its_own_updates() -> None:
     """Neither at once nor late, and it does not take them back."""
-    interest = CellInterest(squares())
+    interest = CellInterest[str, object](squares())
     here = box((0, 1), (0, 1))
     interest.modify_update(BLUE, here, 0)
     update, _ = interest.update(BLUE, "v", 5)
@@ -135,13 +141,13 @@ def test_nobody_gets_its_own_updates() -> None:
 
 def test_the_receiver_filters_and_removes_copies() -> None:
     """S4-4: overlap of cells without overlap of regions, and several cells in common; retractions count copies."""
-    receiver = Receiver()
+    receiver = Receiver[str]()
     receiver.modify("region", box((0.0, 0.4)), 0)
     receiver.modify("region", box((0.6, 0.9)), 10)
     near = Placed(box((0.3, 0.7)), frozenset({0, 1}))
     beside = Placed(box((0.41, 0.5)), frozenset({0}))
     first, extra, gone, later = (
-        CellUpdate(time, "v", "red", placed)
+        CellUpdate[str, object](time, "v", "red", placed)
         for time, placed in ((5, near), (6, beside), (7, near), (12, near))
     )
     receiver.retract(gone)  # overtakes what it takes back
@@ -165,19 +171,19 @@ def test_what_is_not_a_region_is_refused() -> None:
         with pytest.raises(InterestError, match=complaint):
             grid.cells(boxes)
     with pytest.raises(InterestError, match="cannot cut"):
-        Axis("x", 1, 1, 4)
+        CellAxis("x", 1, 1, 4)
     with pytest.raises(InterestError, match="at least one cell"):
-        Axis("x", 0, 1, 0)
+        CellAxis("x", 0, 1, 0)
 
 
 def test_whole_numbers_are_cut_as_a_static_grid_is() -> None:
     """S2-10: size = ceil(span / n), the first dimension fastest."""
     top = 1 << 32
-    grid = Grid([Axis("x", 0, top, 2), Axis("y", 0, top, 2)])
+    grid = Grid([CellAxis("x", 0, top, 2), CellAxis("y", 0, top, 2)])
     assert grid.cells(box((0, 0x80000000), (0, 1))) == {0}
     assert grid.cells(box((0x7FFFFFFF, 0x80000001), (top - 1, top))) == {2, 3}
-    assert [len(Axis("x", 0, top, n).starts) for n in (1, 3, 10)] == [1, 3, 10]
-    assert Axis("x", 0, top, 10).starts[1] == 429496730
+    assert [len(CellAxis("x", 0, top, n).starts) for n in (1, 3, 10)] == [1, 3, 10]
+    assert CellAxis("x", 0, top, 10).starts[1] == 429496730
 
 
 BOUNDS = st.one_of(
@@ -191,7 +197,7 @@ def test_who_overlaps_has_a_cell_in_common(
     one: tuple[float, float], other: tuple[float, float], cells: int, whole: bool
 ) -> None:
     """Also where cells do not divide evenly and numbers are rounded."""
-    axis = Axis("x", 0, 1000, cells) if whole else Axis("x", 0.0, 1000.0, cells)
+    axis = CellAxis("x", 0, 1000, cells) if whole else CellAxis("x", 0.0, 1000.0, cells)
     here, there = (min(one), max(one)), (min(other), max(other))
     common = set(axis.cells(here)) & set(axis.cells(there))
     if overlap(box(here), box(there)):

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import weft.interest
 from interest.mutants import CELL_MUTANTS, Module
-from weft.interest import Axis, CellInterest, CellUpdate, DistributionLists, Grid, Subscribed
+from interest.receiving import Receiver
+from weft.interest import CellAxis, CellInterest, CellUpdate, DistributionLists, Grid, Subscribed
 from weft.interest.cells import overlap
 
 FEDERATES = ("a", "b", "c")
@@ -28,7 +29,7 @@ class Run:
         self.rng = rng
         self.grid = module.Grid([module.Axis(name, 0, 12, 4) for name in "xyz"[:dimensions]])
         self.interest = module.CellInterest(self.grid)
-        self.receivers = {federate: module.Receiver() for federate in FEDERATES}
+        self.receivers = {federate: Receiver[str]() for federate in FEDERATES}
         self.said: dict[tuple[str, int], dict[int, Any]] = {}  # subscription regions, by time
         self.updates: list[Any] = []
         self.once: dict[str, dict[Any, None]] = {federate: {} for federate in FEDERATES}
@@ -203,7 +204,7 @@ def test_reclaiming_changes_nothing_that_comes_later() -> None:
 def check_taking_over(rng: random.Random) -> None:
     """Who joins late has the same lists as the others, then and ever after."""
     run = Run(rng)
-    late: CellInterest | None = None
+    late: CellInterest[str, object] | None = None
     for number in range(40):
         time, region = run.time(), run.region()
         member = (rng.choice(FEDERATES), rng.randrange(2))
@@ -217,7 +218,7 @@ def check_taking_over(rng: random.Random) -> None:
             if late is not None:
                 assert sorted(late.reclaim(run.bound)) == sorted(left)
         if number == 20:
-            late = CellInterest(run.grid)
+            late = CellInterest[str, object](run.grid)
             late.take_over(run.interest.subscribed(), run.interest.lists.limits.reclaimed)
         if late is not None:
             for cell in range(run.grid.total):
@@ -237,8 +238,8 @@ def test_with_tbound_there_is_no_log_and_nothing_is_late() -> None:
     for seed in range(150):
         rng = random.Random(seed)
         run = Run(rng)
-        run.interest = CellInterest(
-            Grid([Axis("x", 0, 12, 4), Axis("y", 0, 12, 4)]), DistributionLists((0, 0))
+        run.interest = CellInterest[str, object](
+            Grid([CellAxis("x", 0, 12, 4), CellAxis("y", 0, 12, 4)]), DistributionLists[str, object]((0, 0))
         )
         for tbound in range(12):
             run.interest.lists.raise_tbound((tbound, 0))
@@ -272,14 +273,14 @@ def test_who_resigns_gets_nothing_and_what_it_sent_stays() -> None:
 def test_a_region_whose_history_is_replaced_is_as_if_it_had_come_so(seed: int) -> None:
     """`replace`, which the kernel uses for what changes without a time, against lists that never knew another history (S4-18)."""
     draw = random.Random(seed)
-    grid = Grid([Axis("x", 0, 12, 4)])
-    interest, fresh = CellInterest(grid), CellInterest(grid)
-    known: dict[tuple[str, int], Subscribed] = {}
+    grid = Grid([CellAxis("x", 0, 12, 4)])
+    interest, fresh = CellInterest[str, object](grid), CellInterest[str, object](grid)
+    known: dict[tuple[str, int], Subscribed[str]] = {}
     reclaimed = 0
     for _ in range(draw.randrange(1, 25)):
         member = (draw.choice("AB"), draw.randrange(3))
         times = sorted(draw.sample(range(reclaimed, 24), draw.randrange(4)))
-        changes = [(time, _boxes(draw)) for time in times]
+        changes: list[tuple[float, Any]] = [(time, _boxes(draw)) for time in times]
         known[member] = Subscribed(member, _boxes(draw), changes)
         interest.replace(known[member])
         if draw.random() < 0.2:

@@ -37,7 +37,7 @@ TIMES = {
 def check_every_point(operations: list[Operation]) -> None:
     """Sends and retractions add up to what is wanted, after each single operation."""
     faults: list[str] = []
-    target = DistributionList()
+    target = DistributionList[str, object]()
     for number, held in enumerate(carry_out(target, operations, faults)):
         assert held == wanted(operations[: number + 1]), operations[: number + 1]
     assert faults == []
@@ -93,7 +93,7 @@ def test_the_control_has_no_defect() -> None:
 
 def check_reclaiming(rng: random.Random, load: Load, module: Any = weft.interest) -> None:
     """What is dropped below a bound changes no later outcome, and the group is who can still get something."""
-    lists, control = module.DistributionLists(), DistributionList()
+    lists, control = module.DistributionLists(), DistributionList[str, object]()
     bound: tuple[Any, int] = (-1, 0)
     before: list[Operation] = []
     for number, one in enumerate(random_operations(rng, load)):
@@ -119,7 +119,9 @@ def check_reclaiming(rng: random.Random, load: Load, module: Any = weft.interest
     check_emptied(lists, load)
 
 
-def check_group(lists: DistributionLists, operations: list[Operation], bound: tuple[Any, int]) -> None:
+def check_group(
+    lists: DistributionLists[str, object], operations: list[Operation], bound: tuple[Any, int]
+) -> None:
     """S4-17: all who are on the list at any time at which an update may still come."""
     found = signs(operations)
     # Whatever the operations, nothing changes between two whole numbers: halves stand for all times between.
@@ -127,7 +129,7 @@ def check_group(lists: DistributionLists, operations: list[Operation], bound: tu
     assert set(lists.group("cell")) == set().union(*(on_at(found, time) for time in times))
 
 
-def check_emptied(lists: DistributionLists, load: Load) -> None:
+def check_emptied(lists: DistributionLists[str, object], load: Load) -> None:
     """S4-14: after the last operation nothing is kept but who is on the list."""
     lists.reclaim((load.times, 0))
     assert lists.logged() == 0
@@ -162,7 +164,7 @@ def test_the_checks_notice_what_should_have_been_kept(name: str) -> None:
 
 
 def test_what_comes_below_what_was_reclaimed_is_refused() -> None:
-    lists = DistributionLists()
+    lists = DistributionLists[str, object]()
     lists.add(("f", 1), "cell", 5)
     lists.reclaim((5, 0))
     lists.delete(("f", 1), "cell", 5)
@@ -186,8 +188,8 @@ def test_what_comes_below_what_was_reclaimed_is_refused() -> None:
 
 def check_tbound(rng: random.Random, equal: bool = False) -> bool:
     """Updates below a rising Tbound, operations not below it: is a log never needed?  `equal`: both may be at Tbound."""
-    control = DistributionList()
-    lists = DistributionLists(tbound=(0, 0))
+    control = DistributionList[str, int]()
+    lists = DistributionLists[str, int](tbound=(0, 0))
     late = False
     tbound: tuple[Any, int] = (0, 0)
     for number in range(25):
@@ -223,7 +225,7 @@ def test_below_tbound_nothing_is_late() -> None:
 def test_tbound_is_strict_on_one_side() -> None:
     """S4-15: Add @ Tbound covers updates @ Tbound."""
     for bound, update, operation in (((10, 0), 9, 10), ((10, 1), 10, 11)):
-        lists = DistributionLists(tbound=bound)
+        lists = DistributionLists[str, object](tbound=bound)
         lists.add(("f", 1), "cell", operation)
         lists.update(["cell"], Logged(update, "v"))
         with pytest.raises(InterestError, match="Tbound"):
@@ -233,4 +235,4 @@ def test_tbound_is_strict_on_one_side() -> None:
         with pytest.raises(InterestError, match="cannot go back"):
             lists.raise_tbound((bound[0] - 1, 1))
     with pytest.raises(InterestError, match="no Tbound"):
-        DistributionLists().raise_tbound((1, 0))
+        DistributionLists[str, object]().raise_tbound((1, 0))

@@ -9,15 +9,15 @@ from weft.interest import DistributionList, DistributionLists, Logged, SpaceTime
 F = ("F", 1)
 
 
-def intervals(one: DistributionList, last: int = 50) -> list[tuple[int, int]]:
+def intervals(one: DistributionList[str, str], last: int = 50) -> list[tuple[int, int]]:
     """Where F is on the list, in whole numbers."""
     on = [time for time in range(last) if "F" in one.read(time)]
     starts = [time for time in on if time - 1 not in on]
     return [(start, next(t for t in range(start, last + 1) if t not in on)) for start in starts]
 
 
-def figure_9() -> DistributionList:
-    one = DistributionList()
+def figure_9() -> DistributionList[str, str]:
+    one = DistributionList[str, str]()
     for time in (30, 25, 5, 15):
         one.add(F, time)
     for time in (35, 10, 30):
@@ -43,7 +43,7 @@ def test_figure_9_and_the_late_delete() -> None:
 
 def test_figures_3_and_4_the_red_tank_is_ahead() -> None:
     """S4-13: red updates @ 10 first; blue subscribes @ 10 later, and gets it from the log."""
-    lists = DistributionLists()
+    lists = DistributionLists[str, str]()
     update = Logged(10, "red is here")
     assert lists.update(["cell"], update) == {}
     assert lists.add(("blue", 1), "cell", 10).sends == [update]
@@ -54,7 +54,7 @@ def test_figure_10_the_four_cases() -> None:
     for first, second, late in (("add", "add", "sends"), ("delete", "add", "sends"),
                                 ("add", "delete", "retractions"), ("delete", "delete", "retractions")):  # fmt: skip
         for then in ("add", "delete"):
-            one = DistributionList()
+            one = DistributionList[str, int]()
             getattr(one, first)(F, 10)
             getattr(one, then)(F, 30)
             for time in (15, 20, 25, 30, 35):
@@ -67,7 +67,7 @@ def test_figure_10_the_four_cases() -> None:
 
 def test_equal_operations_cancel() -> None:
     """S4-7, S4-10: Add and Delete with the same member and time, in either order; the net count decides."""
-    one = DistributionList()
+    one = DistributionList[str, str]()
     one.update(Logged(5, "v"))
     assert len(one.add(F, 5).sends) == 1
     assert len(one.delete(F, 5).retractions) == 1
@@ -84,7 +84,7 @@ def test_equal_operations_cancel() -> None:
 
 def test_a_federate_with_two_regions_in_a_cell() -> None:
     """S4-18: it leaves the list with the last of them, and gets each update once."""
-    one = DistributionList()
+    one = DistributionList[str, str]()
     update = Logged(10, "v")
     one.update(update)
     assert one.add(("F", 1), 5).sends == [update]
@@ -122,7 +122,7 @@ def test_space_time_memory() -> None:
 
 def test_multicast_groups() -> None:
     """S4-17: join at once, leave when reclaiming has come to the Delete."""
-    lists = DistributionLists()
+    lists = DistributionLists[str, str]()
     assert lists.add(F, "cell", 10).joined
     assert lists.group("cell") == ("F",)
     outcome = lists.delete(F, "cell", 20)
@@ -137,7 +137,7 @@ def test_multicast_groups() -> None:
 
 def test_a_delete_at_the_bound_leaves_at_once() -> None:
     """S4-17: nothing can come any more for which it would have to stay."""
-    lists = DistributionLists()
+    lists = DistributionLists[str, str]()
     lists.add(F, "cell", 10)
     lists.reclaim((15, 0))
     assert lists.delete(F, "cell", 15).left
@@ -145,7 +145,7 @@ def test_a_delete_at_the_bound_leaves_at_once() -> None:
 
 def test_an_update_that_its_sender_takes_back() -> None:
     """Who had got it is told; who subscribes late does not get it."""
-    lists = DistributionLists()
+    lists = DistributionLists[str, str]()
     lists.add(F, "a", 5)
     lists.add(F, "b", 5)
     update, other = Logged(7, "v"), Logged(7, "w")
@@ -157,12 +157,12 @@ def test_an_update_that_its_sender_takes_back() -> None:
 
 
 def test_a_federate_that_resigns() -> None:
-    lists = DistributionLists()
+    lists = DistributionLists[str, str]()
     for federate in ("F", "G"):
         lists.add((federate, 1), "a", 5)
     lists.add(F, "b", 5)
     lists.delete(F, "b", 9)
-    assert sorted(lists.remove("F")) == ["a", "b"]
+    assert set(lists.remove("F")) == {"a", "b"}
     assert lists.read("a", 6) == ("G",)
     assert list(lists.lists) == ["a"]
     assert lists.remove("F") == []
@@ -186,7 +186,7 @@ class Counted(int):
 
 def comparisons(versions: int) -> list[int]:
     """Of one Update, Add and Delete in the middle of a list with so many versions, and as many updates in its log."""
-    one = DistributionList()
+    one = DistributionList[str, int]()
     for number in range(versions):
         operate = one.delete if number % 2 else one.add
         operate(F, Counted(10 * number))
@@ -194,7 +194,7 @@ def comparisons(versions: int) -> list[int]:
     assert len(one.versions) == versions + 1
     middle = 10 * (versions // 2) + 1
     calls: list[Callable[[], object]] = [
-        lambda: one.update(Logged(Counted(middle), "v")),
+        lambda: one.update(Logged(Counted(middle), 0)),
         lambda: one.delete(F, Counted(middle)),
         lambda: one.add(F, Counted(middle + 1)),
     ]

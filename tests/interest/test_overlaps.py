@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from interest.boxes import Box, boxes, overlap
 from weft.interest.matching import BoxTree, Overlaps
-from weft.interest.matching.tree import LEAF, Node
+from weft.interest.matching.tree import LEAF, TreeNode
 
 
 def flat(box: Box) -> tuple[int, ...]:
@@ -22,7 +22,7 @@ def check(tree: BoxTree) -> int:
     """What a tree must hold at all times; returns its depth."""
     keys: list[Hashable] = []
 
-    def below(node: Node, depth: int) -> tuple[list[tuple[int, ...]], int]:
+    def below(node: TreeNode, depth: int) -> tuple[list[tuple[int, ...]], int]:
         d = tree.dimensions
         if node.low is None or node.high is None:
             assert len(node.keys) == node.size

@@ -1,4 +1,4 @@
-"""Every vector of S2-9 … S2-16, with the corrections; docs/ddm.md lists where the paper itself is wrong."""
+"""Every vector of S2-9 … S2-16, with the corrections; docs/explanation/ddm.md lists where the paper itself is wrong."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from interest.paper import (
     strategy_of,
 )
 from weft.interest import DEFAULT_REGION, Extent, Region, StaticGridPartitioned, closed
-from weft.interest.strategies import Grid
+from weft.interest.strategies import PartitionGrid
 
 SPACES = spaces_of()
 
@@ -35,7 +35,7 @@ def channels(name: str) -> list[int]:
 def test_two_partitions_meet_at_the_middle() -> None:
     """S2-10: partitions are 0x80000000 wide, so the prose of the paper is off by one against its code."""
     space = SPACES.by_name["1D"]
-    grid = Grid(space, (2,), 1)
+    grid = PartitionGrid(space, (2,), 1)
     assert grid.sizes == (0x80000000,)
     number = space.dimensions[0].number
     assert grid.ranges(closed({number: (0x7FFFFFFF, 0x7FFFFFFF)})) == [range(1)]

@@ -1,4 +1,5 @@
-"""Issue 7, item 7: the order in which a federate takes what waits for it, against the relations as docs/urgency.md has them."""
+"""Issue 7, item 7: the order in which a federate takes what waits for it, against the relations as
+docs/explanation/urgency.md has them."""
 
 from __future__ import annotations
 

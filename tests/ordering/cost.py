@@ -61,7 +61,7 @@ def cost(size: int, pattern: str, each: int = 60) -> Cost:
 
 
 def table(sizes: tuple[int, ...]) -> str:
-    """As in docs/ordering.md."""
+    """As in docs/explanation/ordering.md."""
     lines = []
     for size in sizes:
         for pattern in PATTERNS[:4]:

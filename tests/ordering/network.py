@@ -11,18 +11,17 @@ from functools import partial
 from random import Random
 from typing import Any
 
+from ordering.membership import forwards
 from ordering.oracle import Oracle, bits
 from ordering.reference import Plain, PlainTag
+from ordering.text_tags import decode_text, encode_text
 from weft.ordering import (
-    Message,
     Mses,
     Tag,
+    TaggedMessage,
     decode_tag,
-    decode_text,
     encode_tag,
     encode_tags,
-    encode_text,
-    forwards,
 )
 
 PATTERNS = ("unicast", "groups of three", "publish and subscribe", "broadcast", "mixed")
@@ -171,7 +170,9 @@ class Network:
         known = name in site.arrived
         site.arrived.add(name)
         self.repeats += known
-        message = Message(name, self._on_the_wire(tag, site.number), filtered=self.random.random() < 0.1)
+        message = TaggedMessage(
+            name, self._on_the_wire(tag, site.number), filtered=self.random.random() < 0.1
+        )
         early = tag.view > site.process.view
         released = [one.payload for one in site.process.admit(message)]
         if self.check_plain and not early and self.oracle.source[name] not in site.plain.crashes:

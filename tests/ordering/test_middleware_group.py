@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.ordering.group import Group, Stamp
+from weft.ordering.group import CausalGroup, GroupStamp
 from weft.ordering.group_tags import ID_SIZE, MARK, plain_tag, split_tag, write_stamp, write_text_stamp
 
 A, B, C = (bytes([number]) * ID_SIZE for number in (1, 2, 3))
 identities = st.binary(min_size=ID_SIZE, max_size=ID_SIZE)
 numbers = st.integers(1, 1 << 40)
 stamps = st.builds(
-    Stamp,
+    GroupStamp,
     identities,
     numbers,
     st.dictionaries(identities, numbers, max_size=5).map(lambda pairs: tuple(pairs.items())),
@@ -28,7 +28,7 @@ tags = st.one_of(
 
 
 @given(stamps, tags)
-def test_a_tag_comes_back_as_it_was(stamp: Stamp, tag: bytes) -> None:
+def test_a_tag_comes_back_as_it_was(stamp: GroupStamp, tag: bytes) -> None:
     """S0-10, in both forms; also if it looks like a stamp itself."""
     assert split_tag(write_stamp(stamp) + tag) == (stamp, tag)
     assert split_tag(write_text_stamp(stamp) + tag) == (stamp, tag)
@@ -46,12 +46,12 @@ def test_any_bytes_are_a_tag(data: bytes) -> None:
 
 def test_the_text_has_the_fields_of_the_paper() -> None:
     """S0-10: time, causal vector, destinations, source, the user's tag."""
-    text = write_text_stamp(Stamp(A, 7, ((B, 3),))) + b"user&tag"
+    text = write_text_stamp(GroupStamp(A, 7, ((B, 3),))) + b"user&tag"
     assert text.split(b"&", 4) == [b"7", B.hex().encode() + b".3", b"*", A.hex().encode(), b"user&tag"]
 
 
-def known(own: bytes, *others: bytes) -> Group:
-    made = Group(own)
+def known(own: bytes, *others: bytes) -> CausalGroup:
+    made = CausalGroup(own)
     for other in others:
         made.begin(other, 0)
     return made
@@ -98,7 +98,7 @@ def test_a_message_in_parts_is_done_when_its_note_has_come() -> None:
 
 def test_a_refused_send_leaves_nothing_behind() -> None:
     group = known(A, B)
-    group.arrive(Stamp(B, 1, ()), "x")
+    group.arrive(GroupStamp(B, 1, ()), "x")
     before = group.stamp()
     group.unstamp(before)
     assert group.stamp() == before
@@ -107,17 +107,17 @@ def test_a_refused_send_leaves_nothing_behind() -> None:
 def test_what_waits_for_a_lost_message_is_released_after_its_past() -> None:
     """A lost message stands for what lies before it; others have its stamp."""
     us = known(C, A, B, b"lost")
-    lost = Stamp(b"lost", 1, ((A, 1),))
-    assert us.arrive(Stamp(B, 1, ((b"lost", 1),)), "effect") == []
+    lost = GroupStamp(b"lost", 1, ((A, 1),))
+    assert us.arrive(GroupStamp(B, 1, ((b"lost", 1),)), "effect") == []
     assert us.lose(b"lost", [lost]) == []
-    assert us.arrive(Stamp(A, 1, ()), "cause") == ["cause", "effect"]
+    assert us.arrive(GroupStamp(A, 1, ()), "cause") == ["cause", "effect"]
     assert us.arrive(lost, "late") == []
     assert us.counts.refused == 1
 
 
 def test_nothing_is_kept_at_the_end() -> None:
     us = known(C, A, B)
-    us.arrive(Stamp(B, 2, ((A, 1),)), "second")
-    us.arrive(Stamp(B, 1, ((b"nobody", 9),)), "first")
+    us.arrive(GroupStamp(B, 2, ((A, 1),)), "second")
+    us.arrive(GroupStamp(B, 1, ((b"nobody", 9),)), "first")
     assert us.give_up() == ["first", "second"]
     assert us.held == 0

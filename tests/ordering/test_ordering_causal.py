@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ordering.network import PATTERNS, Network
+from ordering.orders import CausalOrder
 from weft.model.errors import OrderingError
-from weft.ordering import CausalOrder, Message, Mses
+from weft.ordering import Mses, TaggedMessage
 
 
 def check(seeds: range, changes: int) -> None:
@@ -52,9 +53,9 @@ def test_a_crowd(pattern: str) -> None:
 def test_the_observer_sees_the_shot_before_the_hit() -> None:
     """S0-20, S0-23: the shot goes to tank and observer, but reaches the observer last."""
     aircraft, tank, observer = Mses(0, 3), Mses(1, 3), CausalOrder(Mses(2, 3))
-    shot = Message("shot", aircraft.send([1, 2]))
+    shot = TaggedMessage("shot", aircraft.send([1, 2]))
     assert tank.admit(shot) == [shot]
-    hit = Message("hit", tank.send([0, 2]))
+    hit = TaggedMessage("hit", tank.send([0, 2]))
     assert observer.admit(hit) == []
     assert [one.payload for one in observer.admit(shot)] == ["shot", "hit"]
     assert aircraft.admit(hit) == [hit]
@@ -64,16 +65,16 @@ def test_a_filtered_message_counts_but_is_not_heard() -> None:
     """S0-16: what depends on it is not held up, and it is not released."""
     sender, other, receiver = Mses(0, 3), Mses(1, 3), CausalOrder(Mses(2, 3))
     first = sender.send([1, 2])
-    other.admit(Message("first", first))
+    other.admit(TaggedMessage("first", first))
     second = other.send([2])
-    assert receiver.admit(Message("second", second)) == []
-    assert [one.payload for one in receiver.admit(Message("first", first, filtered=True))] == ["second"]
+    assert receiver.admit(TaggedMessage("second", second)) == []
+    assert [one.payload for one in receiver.admit(TaggedMessage("first", first, filtered=True))] == ["second"]
     assert (receiver.process.counts.delivered, receiver.process.counts.filtered) == (2, 1)
 
 
 def test_repeats_are_dropped_whether_delivered_or_waiting() -> None:
     sender, receiver = Mses(0, 2), Mses(1, 2)
-    first, second = Message("first", sender.send([1])), Message("second", sender.send([1]))
+    first, second = TaggedMessage("first", sender.send([1])), TaggedMessage("second", sender.send([1]))
     assert receiver.admit(second) == receiver.admit(second) == []
     assert receiver.admit(first) == [first, second]
     assert receiver.admit(first) == receiver.admit(second) == []
@@ -83,7 +84,7 @@ def test_repeats_are_dropped_whether_delivered_or_waiting() -> None:
 def test_one_by_one() -> None:
     """A driver may deliver what is released one at a time: what is sent in between depends on what was taken, no more."""
     sender, receiver = Mses(0, 2), Mses(1, 2)
-    messages = [Message(number, sender.send([1])) for number in range(3)]
+    messages = [TaggedMessage(number, sender.send([1])) for number in range(3)]
     for message in reversed(messages):
         assert receiver.receive(message)
     assert receiver.take() is messages[0]
@@ -112,10 +113,10 @@ def test_destinations_that_cannot_be(destinations: list[int], said: str) -> None
 def test_messages_that_cannot_be() -> None:
     sender, receiver = Mses(0, 3), Mses(2, 3)
     with pytest.raises(OrderingError, match="process 2 got a message of 0 that is for"):
-        receiver.admit(Message("astray", sender.send([1])))
+        receiver.admit(TaggedMessage("astray", sender.send([1])))
     with pytest.raises(OrderingError, match="without a tag"):
-        receiver.admit(Message("bare"))
+        receiver.admit(TaggedMessage("bare"))
     late = sender.send([2])
     receiver.crashed([1])
     with pytest.raises(OrderingError, match="must have arrived before it ends"):
-        receiver.admit(Message("late", late))
+        receiver.admit(TaggedMessage("late", late))

@@ -1,4 +1,4 @@
-"""The cost of causal order is what docs/ordering.md says, and near what the algorithm's description found (S0-17)."""
+"""The cost of causal order is what docs/explanation/ordering.md says, and near what the algorithm's description found (S0-17)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from ordering.cost import cost, table
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "ordering.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "ordering.md"
 
 
 @pytest.mark.parametrize(

@@ -1,62 +1,24 @@
-"""The orders other than causal, and what all of them have in common (S0-1)."""
+"""Total order by way of a sequencer, and causal order as a stage (S0-1)."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
 from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from ordering.orders import CausalOrder, Sequenced, Sequencer
 from weft.model.errors import OrderingError
-from weft.ordering import CausalOrder, Message, Mses, Order, PriorityOrder, ReceiveOrder, Sequenced, Sequencer
-
-ORDERS: dict[str, Callable[[], Order]] = {
-    "receive": ReceiveOrder,
-    "priority": PriorityOrder,
-    "causal": lambda: CausalOrder(Mses(1, 2)),
-}
+from weft.ordering import Mses, TaggedMessage
 
 
-@pytest.mark.parametrize("name", ORDERS)
-def test_every_order_releases_each_message_once_and_none_that_is_filtered(name: str) -> None:
-    """The contract of the stage."""
-    order, sender = ORDERS[name](), Mses(0, 2)
-    messages = [Message(number, sender.send([1]), filtered=number % 3 == 0) for number in range(10)]
+def test_causal_order_releases_each_message_once_and_none_that_is_filtered() -> None:
+    order, sender = CausalOrder(Mses(1, 2)), Mses(0, 2)
+    messages = [TaggedMessage(number, sender.send([1]), filtered=number % 3 == 0) for number in range(10)]
     Random(1).shuffle(messages)
     released = [one for message in messages for one in order.admit(message)]
-    while more := order.release(2):
-        assert len(more) <= 2
-        released += more
     assert sorted(released, key=id) == sorted((one for one in messages if not one.filtered), key=id)
-
-
-def test_an_order_has_to_say_what_it_releases() -> None:
-    with pytest.raises(NotImplementedError):
-        Order().admit(Message("one"))
-
-
-def test_receive_order_is_that_of_arrival() -> None:
-    message = Message("one")
-    assert ReceiveOrder().admit(message) == [message]
-
-
-@given(st.lists(st.one_of(st.integers(0, 3), st.none())))
-def test_priority_order(steps: list[int | None]) -> None:
-    """Numbers arrive with that priority; at None the federate takes one: the most urgent, and of these the first."""
-    order, waiting, arrived = PriorityOrder(), list[tuple[int, int]](), 0
-    for step in steps:
-        if step is None:
-            expected = [min(waiting)] if waiting else []
-            assert [one.payload for one in order.release(1)] == expected
-            waiting = [one for one in waiting if one not in expected]
-        else:
-            assert order.admit(Message((step, arrived), priority=step)) == []
-            waiting.append((step, arrived))
-            arrived += 1
 
 
 class Home:
@@ -68,7 +30,7 @@ class Home:
         self.size = self.random.randint(2, 6)
         self.orders = [CausalOrder(Mses(number, self.size + 1)) for number in range(self.size)]
         self.sequencer = Sequencer(Mses(self.size, self.size + 1))
-        self.queue: list[tuple[float, int, int, Message]] = []
+        self.queue: list[tuple[float, int, int, TaggedMessage]] = []
         self.now = 0.0
         self.planned = 0
         self.total: list[bool] = []
@@ -89,7 +51,7 @@ class Home:
         self._compare()
         return self.faults
 
-    def _transmit(self, to: list[int], message: Message) -> None:
+    def _transmit(self, to: list[int], message: TaggedMessage) -> None:
         for one in to:
             self.planned += 1
             arrival = self.now + min(self.random.paretovariate(1.1), 100)
@@ -106,9 +68,9 @@ class Home:
             self.addressed[one] |= 1 << name
         if total and self.sequenced:
             tag = self.orders[source].stamp([self.size])
-            self._transmit([self.size], Message(Sequenced(wanted, name), tag))
+            self._transmit([self.size], TaggedMessage(Sequenced(wanted, name), tag))
         else:
-            self._transmit(wanted, Message(name, self.orders[source].stamp(wanted)))
+            self._transmit(wanted, TaggedMessage(name, self.orders[source].stamp(wanted)))
 
     def _arrive(self, count: int) -> None:
         while self.queue and count:
@@ -165,16 +127,16 @@ def test_the_sequencer_leaves_out_who_is_gone() -> None:
     sender, other, home = Mses(0, 4), Mses(1, 4), Sequencer(Mses(3, 4))
     home.process.resigned(2)
     lost = other.send([3])
-    first = home.admit(Message(Sequenced([1, 2], "first"), sender.send([3])))
+    first = home.admit(TaggedMessage(Sequenced([1, 2], "first"), sender.send([3])))
     assert [one.tag.destinations for one in first if one.tag] == [[1]]
-    assert home.admit(Message(Sequenced([0], "second"), other.send([3]))) == []
+    assert home.admit(TaggedMessage(Sequenced([0], "second"), other.send([3]))) == []
     assert lost.number() == 1
     passed = home.crashed([1])
     assert [(one.payload, one.tag.view) for one in passed if one.tag] == [("second", 1)]
     sender.crashed([1])
-    assert home.admit(Message(Sequenced([1, 2], "to nobody"), sender.send([3]))) == []
+    assert home.admit(TaggedMessage(Sequenced([1, 2], "to nobody"), sender.send([3]))) == []
 
 
 def test_the_sequencer_has_to_know_whom_a_message_is_for() -> None:
     with pytest.raises(OrderingError, match="does not say whom it is for"):
-        Sequencer(Mses(1, 2)).admit(Message("bare", Mses(0, 2).send([1])))
+        Sequencer(Mses(1, 2)).admit(TaggedMessage("bare", Mses(0, 2).send([1])))

@@ -7,16 +7,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ordering.network import Network
+from ordering.orders import CausalOrder
+from ordering.text_tags import decode_text, encode_text
 from weft.model.errors import OrderingError
 from weft.ordering import (
-    CausalOrder,
     Mses,
     Tag,
     decode_tag,
-    decode_text,
     encode_tag,
     encode_tags,
-    encode_text,
 )
 from weft.ordering.tags import ALIKE, GROUPS, ROWS, _encode_alike, _needed, _row_of_all
 

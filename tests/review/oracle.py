@@ -82,8 +82,11 @@ def out_of_order(rows: list[Row]) -> set[Key]:
     return found
 
 
-def early_grants(rows: list[Row]) -> set[Key]:
-    """Who left counts no more where the command of that number had been carried out; without numbers, by the clock."""
+def early_grants(rows: list[Row], home: str = "", slack: int = 0) -> set[Key]:
+    """Who left counts no more where the command of that number had been carried out; without numbers, by the clock.
+
+    Clocks of nodes may differ by `slack`; at the home nothing comes before the command that it rests on.
+    """
     found = set()
     left: dict[int, tuple[int, int]] = {}
     for row in of_kind(rows, "resign", "lost"):
@@ -98,12 +101,13 @@ def early_grants(rows: list[Row]) -> set[Key]:
         for other in {row["federate"] for row in rows} - {grant["federate"]}:
             if other in left:
                 number, at = left[other]
-                if number <= grant["command"] + (at - 1_000_000_000 <= grant["epoch_ns"]):
+                near = grant["node"] != home and at - 1_000_000_000 <= grant["epoch_ns"] + slack
+                if number <= grant["command"] + near:
                     continue
             told = [
                 row
                 for row in of_kind(log, "request", "grant", "resign", "lost")
-                if row["federate"] == other and row["epoch_ns"] <= grant["epoch_ns"]
+                if row["federate"] == other and may_be_behind(row, grant, slack)
                 and (row["kind"] in ("request", "grant") or row["command"] is None)
             ]  # fmt: skip
             if told and told[-1]["lookahead_int"] is not None:
@@ -111,6 +115,13 @@ def early_grants(rows: list[Row]) -> set[Key]:
         if bounds and grant["time_int"] > min(bounds):
             found.add(("grant above LBTS", grant["federate"], grant["node"], grant["seq"]))
     return found
+
+
+def may_be_behind(row: Row, grant: Row, slack: int) -> bool:
+    """May the grant rest on that row?"""
+    if None not in (row["command"], grant["command"]) and row["command"] > grant["command"] + 1:
+        return False
+    return bool(row["epoch_ns"] <= grant["epoch_ns"] + (0 if row["node"] == grant["node"] else slack))
 
 
 def undelivered(rows: list[Row], any_change: bool = False) -> set[Key]:

@@ -11,22 +11,22 @@ from weft.recorder.timeline import KINDS, rows_of
 from weft.recorder.timeline import Row as TimeLineRow
 from weft.review import Review
 from weft.review.audits.context import Result
+from weft.review.kernels.records import RecordedRow
 from weft.review.report.evidence import (
     KINDS_NEAR,
     MOST_DRAWN,
     NEAR_ROWS,
     OF_KEYS,
     SHOWN,
-    EventRow,
     Evidence,
-    Federate,
+    NamedFederate,
     keys_of,
     merged,
     window_of,
 )
-from weft.review.report.traffic import Traffic
+from weft.review.report.traffic import ShownTraffic
 
-Witness = dict[str, Any]
+Witness = Any
 
 
 def plain_review(rows: list[Row], names: dict[int, str] | None = None, **more: Any) -> Review:
@@ -38,7 +38,10 @@ def plain_review(rows: list[Row], names: dict[int, str] | None = None, **more: A
         "2026-11-16",
         "today",
         tuple(sorted({row["node"] for row in rows})),
-        {number: Federate((names or {}).get(number, f"f{number}"), node) for number, node in nodes.items()},
+        {
+            number: NamedFederate((names or {}).get(number, f"f{number}"), node)
+            for number, node in nodes.items()
+        },
         near_by_force(rows, audits),
         time_line_of(rows),
         0,
@@ -97,18 +100,19 @@ def _plain(witness: Witness) -> Witness:
     return {name: value for name, value in witness.items() if value is not None}
 
 
-def shown(row: Row) -> EventRow:
-    return {**{name: row[name] for name in SHOWN}, "time": row["time_int"]}
+def shown(row: Row) -> RecordedRow:
+    found: Any = {**{name: row[name] for name in SHOWN}, "time": row["time_int"]}
+    return found  # type: ignore[no-any-return]
 
 
-def near_by_force(rows: list[Row], audits: dict[str, Result]) -> dict[tuple[str, int], list[EventRow]]:
+def near_by_force(rows: list[Row], audits: dict[str, Result]) -> dict[tuple[str, int], list[RecordedRow]]:
     """What `weft.review.report.evidence.near` must give."""
     found = {}
     for audit, result in audits.items():
         for number, witness in enumerate(result.witnesses[:MOST_DRAWN]):
             named = _named(rows, witness)
             span = window_of(0, audit, witness, named)
-            around: list[EventRow] = []
+            around: list[RecordedRow] = []
             if span is not None:
                 inside = [row for row in rows if _inside(row, span)]
                 inside.sort(key=lambda row: (_distance(row, span.moments), row["node"], row["seq"]))
@@ -117,7 +121,7 @@ def near_by_force(rows: list[Row], audits: dict[str, Result]) -> dict[tuple[str,
     return found
 
 
-def _named(rows: list[Row], witness: Witness) -> list[EventRow]:
+def _named(rows: list[Row], witness: Witness) -> list[RecordedRow]:
     keys = keys_of(0, witness)
     messages = {(key.source, key.message) for key in keys if key.source is not None}
     places = {(key.node, key.seq) for key in keys if key.node is not None}
@@ -151,7 +155,7 @@ def time_line_of(rows: list[Row]) -> list[TimeLineRow]:
     return rows_of({name: [row[name] for row in mine] for name in TimeLineRow._fields}) if mine else []
 
 
-def traffic_of(rows: list[Row]) -> list[Traffic]:
+def traffic_of(rows: list[Row]) -> list[ShownTraffic]:
     found: dict[str, list[int]] = {}
     orders: dict[str, set[str]] = {}
     for row in rows:
@@ -161,7 +165,7 @@ def traffic_of(rows: list[Row]) -> list[Traffic]:
             if row["kind"] == "send":
                 orders.setdefault(row["class"], set()).add(row["order"])
     made = [
-        Traffic(name, ", ".join(sorted(orders.get(name, ()))), sent, got, 0, 0, 0)
+        ShownTraffic(name, ", ".join(sorted(orders.get(name, ()))), sent, got, 0, 0, 0)
         for name, (sent, got) in found.items()
     ]
     return sorted(made, key=lambda one: (-one.messages - one.deliveries, one.name))

@@ -511,6 +511,65 @@ def a_grant_above_what_somebody_promised_who_resigns_later(rows: Rows) -> Found:
     raise NoPlace
 
 
+@damage
+def a_grant_above_what_somebody_promised_who_resigns_at_once(rows: Rows) -> Found:
+    """By the next command, within a second: but the grant is one of the home, or the home did something else before that."""
+    bound = {r["federate"] for r in rows.all("grant", service="time_constrained_enabled")}
+    home = json.loads((rows.run / "run.json").read_text())["home"]
+    for gone in rows.all("resign"):
+        own = [r for r in rows.all("request", "grant", federate=gone["federate"]) if r[rows.time] is not None]
+        *_, before, request, grant = sorted(own, key=lambda row: row["seq"])
+        early = [
+            r
+            for r in rows.all("grant", service="time_advance_grant")
+            if r["epoch_ns"] >= request["epoch_ns"]
+            and r["command"] < gone["command"]
+            and r["federate"] in bound - {gone["federate"]}
+            and r[rows.time] > before[rows.time]
+        ]
+        last = max(r["epoch_ns"] for r in rows.acts(home) if r["command"] < gone["command"])
+        sure = {r["federate"] for r in early if r["node"] == home or r["epoch_ns"] < last}
+        at_once = gone["epoch_ns"] - request["epoch_ns"] < SECOND
+        if sure and at_once and all(r["command"] == gone["command"] - 1 for r in early):
+            for row in (request, grant):
+                row[rows.look] = before[rows.time] - row[rows.time]
+            return {("time", "grant above LBTS", who) for who in sure}
+    raise NoPlace
+
+
+def granted_too_much_at_one_node(rows: Rows, ends: bool) -> Found:
+    """While somebody there promises less than it seemed; `ends`: just after it, that one regulates no more.
+
+    Grants at other nodes may rest on what it promises next, if clocks differ by a second.
+    """
+    bound = {r["federate"] for r in rows.all("grant", service="time_constrained_enabled")}
+    grants = [r for r in rows.all("grant", service="time_advance_grant") if r["federate"] in bound]
+    for row in rows.all("request", "grant"):
+        mine, place = rows.place(row)
+        own = [r for r in mine[place + 1 :] if r["federate"] == row["federate"] and r[rows.time] is not None]
+        own = [r for r in own if r["kind"] in ("request", "grant")]
+        if row[rows.look] is None or row[rows.time] is None or not own:
+            continue
+        begin, end = row["epoch_ns"], own[0]["epoch_ns"]
+        others = [
+            r for r in grants if begin - SECOND <= r["epoch_ns"] < end and r["federate"] != row["federate"]
+        ]
+        here = [r for r in others if r["node"] == row["node"] and r["epoch_ns"] > begin]
+        least = min((r[rows.time] for r in here), default=0) - 1
+        excused = all(
+            end <= r["epoch_ns"] + SECOND and own[0]["command"] <= r["command"] + 1
+            for r in others
+            if r[rows.time] > least and r["node"] != row["node"]
+        )
+        if here and excused and end - here[-1]["epoch_ns"] < SECOND:
+            row[rows.look] = least - row[rows.time]
+            if ends:
+                service = {"kind": "call", "service": "disable_time_regulation", "federate": row["federate"]}
+                rows.insert(here[-1], dict.fromkeys(row) | service)["epoch_ns"] += 1
+            return {("time", "grant above LBTS", r["federate"]) for r in here}
+    raise NoPlace
+
+
 def promised_less(rows: Rows, since: int) -> Found:
     """Somebody promised less than it seemed: whoever was granted more meanwhile had it too early.  `since`: a command."""
     bound = {r["federate"] for r in rows.all("grant", service="time_constrained_enabled")}

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabric.topologies import is_forest, route_cost
 from support.tuned import FED, NODES, Story
-from weft.fabric import Topology, is_forest, parse_domains, parts, route_cost
+from weft.fabric import Topology, parse_domains, parts
 from weft.model.records import Source
 from weft.review.advice.domains import (
     PLANS,
     Costs,
-    Traffic,
+    NodeTraffic,
     all_trees,
     as_topology,
     best_tree,
@@ -34,12 +36,12 @@ def names(count: int) -> tuple[str, ...]:
 
 
 @st.composite
-def traffics(draw: st.DrawFn, least: int = 2, most: int = 6) -> Traffic:
+def traffics(draw: st.DrawFn, least: int = 2, most: int = 6) -> NodeTraffic:
     count = draw(st.integers(least, most))
     numbers = draw(st.lists(st.sampled_from((0, 0, 1, 5, 100)), min_size=count**2, max_size=count**2))
     made = np.array(numbers, np.int64).reshape(count, count)
     np.fill_diagonal(made, 0)
-    return Traffic(names(count), made)
+    return NodeTraffic(names(count), made)
 
 
 @pytest.mark.parametrize("count, number", [(1, 1), (2, 1), (3, 4), (4, 29), (5, 311), (6, 4447)])
@@ -54,7 +56,7 @@ def test_all_trees_are_there_once(count: int, number: int) -> None:
 
 
 @given(traffics(3, 5), st.data())
-def test_a_tree_costs_what_its_routes_cost(traffic: Traffic, data: st.DataObject) -> None:
+def test_a_tree_costs_what_its_routes_cost(traffic: NodeTraffic, data: st.DataObject) -> None:
     count = len(traffic.servers)
     trees = list(all_trees(count))
     tree = trees[data.draw(st.integers(0, len(trees) - 1))]
@@ -73,7 +75,7 @@ def test_a_tree_costs_what_its_routes_cost(traffic: Traffic, data: st.DataObject
 
 @given(traffics(3, 5))
 @settings(max_examples=15, deadline=None)
-def test_the_search_is_never_worse_than_what_is_ready_made(traffic: Traffic) -> None:
+def test_the_search_is_never_worse_than_what_is_ready_made(traffic: NodeTraffic) -> None:
     """Whatever the traffic; up to six servers all trees are looked at, so that the best is found."""
     both = traffic.both
     least = min(tree_cost(both, tree) for tree in all_trees(len(traffic.servers)))
@@ -91,7 +93,7 @@ def test_the_search_finds_what_looking_at_all_trees_finds() -> None:
     for _ in range(50):
         made = random.choice([0, 0, 1, 5, 100], (5, 5)).astype(np.int64)
         np.fill_diagonal(made, 0)
-        traffic = Traffic(names(5), made)
+        traffic = NodeTraffic(names(5), made)
         costs = Costs(traffic.both)
         missed += costs.of(search(traffic)) > min(costs.of(tree) for tree in trees)
     assert missed <= 1
@@ -106,7 +108,7 @@ def test_the_search_finds_clusters(seed: int) -> None:
     for group in (order[:4], order[4:8], order[8:]):
         made[np.ix_(group, group)] = 1000
     np.fill_diagonal(made, 0)
-    traffic = Traffic(names(12), made)
+    traffic = NodeTraffic(names(12), made)
     found = tree_cost(traffic.both, search(traffic))
     for plan in PLANS:
         assert found * 2 < topology_cost(traffic, ready_made(traffic.servers, plan))
@@ -114,7 +116,7 @@ def test_the_search_finds_clusters(seed: int) -> None:
 
 @given(traffics(2, 4))
 @settings(max_examples=20, deadline=None)
-def test_the_file_is_one(traffic: Traffic) -> None:
+def test_the_file_is_one(traffic: NodeTraffic) -> None:
     topology = as_topology(traffic.servers, best_tree(traffic))
     again = parse_domains(Source("domains.toml", write_domains_file(topology, None, ["why"]).encode()))
     assert again.topology == topology
@@ -156,8 +158,8 @@ def test_links_carry_what_was_predicted(seed: int) -> None:
         if row["kind"] == "send":
             for other in {nodes[one] for one in row["destinations"]} - {row["node"]}:
                 counts[row["node"], other] = counts.get((row["node"], other), 0) + 1
-    traffic = Traffic.of(NODES, counts)
-    rows = [row for row in story.rows if row["kind"] in KINDS]
+    traffic = NodeTraffic.of(NODES, counts)
+    rows: Any = [row for row in story.rows if row["kind"] in KINDS]
     for topology in (ready_made(NODES, "flat"), as_topology(NODES, best_tree(traffic))):
         obtained = replay_domains(rows, (FED,), topology, "S1", lambda text: None)
         assert obtained == topology_cost(traffic, topology)

@@ -14,8 +14,8 @@ from weft.fom import parse_rid
 from weft.interest.ddm_settings import EXACT, GRID, MULTICAST, SIMPLE, SPACE, DdmSettings, read_ddm_settings
 from weft.model.records import Source
 from weft.review.advice.batches import model_spaces
-from weft.review.advice.cells import SIZES, Axis
-from weft.review.advice.grid import Counts, mask_of, meets_few, padded, summed, sums_in
+from weft.review.advice.cells import SIZES, CutAxis
+from weft.review.advice.grid import TrafficCounts, mask_of, meets_few, padded, summed, sums_in
 from weft.review.advice.replay import KINDS, replay_strategy
 from weft.review.advice.rid import Tried, best, better, candidates, one_by_one, shapes, with_shapes, write_rid
 
@@ -34,7 +34,7 @@ def without_nothing(counts: dict[int, int]) -> dict[int, int]:
     return {who: number for who, number in counts.items() if number}
 
 
-def check(counts: Counts, brute: dict[str, dict[int, int]]) -> None:
+def check(counts: TrafficCounts, brute: dict[str, dict[int, int]]) -> None:
     for what, numbers in brute.items():
         assert without_nothing(getattr(counts, what)) == without_nothing(numbers), what
 
@@ -71,9 +71,8 @@ def test_nodes_count_what_was_predicted(seed: int) -> None:
     tried = SETTINGS
     for setting, counts in zip(tried, predicted(story.rows, FED, tried), strict=True):
         rid = Source("tried.rid", write_rid(setting, story.spaces).encode())
-        obtained = replay_strategy(
-            [row for row in story.rows if row["kind"] in KINDS], (FED,), NODES, "S1", rid, lambda text: None
-        )
+        told: Any = [row for row in story.rows if row["kind"] in KINDS]
+        obtained = replay_strategy(told, (FED,), NODES, "S1", rid, lambda text: None)
         for what in ("sent", "copies", "received", "wanted"):
             assert without_nothing(getattr(counts, what)) == without_nothing(getattr(obtained, what)), what
 
@@ -105,7 +104,7 @@ def test_a_rid_file_for_every_candidate() -> None:
 
 @given(st.integers(1, 5000), st.lists(st.integers(0, 4999), min_size=1, max_size=20))
 def test_cells_are_whole_parts_of_every_grid(size: int, numbers: list[int]) -> None:
-    axis = Axis(size, (*SIZES, 5))
+    axis = CutAxis(size, (*SIZES, 5))
     inside = np.array([number % size for number in numbers])
     for count in (*SIZES, 5):
         step = -(-size // count)

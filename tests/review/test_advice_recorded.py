@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from support.tuned import EMPTY, predicted
-from weft.cli.benchmarks import entities
 from weft.host.recording import recording
 from weft.host.simulated.simulated import SimulatedNetwork
 from weft.interest.ddm_settings import EXACT, GRID, SIMPLE, SPACE, DdmSettings
 from weft.model.records import Source
+from weft_benchmarks import entities
 
 ENTITIES, STEPS = 28, 2
 

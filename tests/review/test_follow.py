@@ -19,8 +19,8 @@ from weft.cli.analyse.follow import as_lines
 from weft.host.recording.files import idle_file, write_idle
 from weft.review import ReviewError, follow
 from weft.review.follow import Follower, Streaming, watch
+from weft.review.kernels.records import Violation
 from weft.review.live import frontier
-from weft.review.live.ordered import Finding
 
 ORDERS = ("RO", "CO", "CT")
 
@@ -73,7 +73,7 @@ def test_a_growing_run_is_followed_to_its_end(spark: Any, tmp_path: Path) -> Non
     """What is told meanwhile is all that is wrong, and nothing else; how far it has come is told, too."""
     rows = faulty_run(seed=7, steps=150, times=1)
     growing = Growing(tmp_path, number(with_ends(rows)))
-    found: list[Finding] = []
+    found: list[Violation] = []
     said: list[str] = []
 
     def say(text: str) -> None:
@@ -95,7 +95,7 @@ def test_a_growing_run_is_followed_to_its_end(spark: Any, tmp_path: Path) -> Non
 def test_in_the_end_the_whole_run_is_reviewed(spark: Any, tmp_path: Path) -> None:
     """With the same counts."""
     growing = Growing(tmp_path, number(with_ends(faulty_run(seed=7, steps=250, times=1))))
-    found: list[Finding] = []
+    found: list[Violation] = []
 
     def say(text: str) -> None:
         growing.grow()
@@ -138,7 +138,7 @@ def test_ctrl_c_ends_it_with_what_was_found(
 
 @pytest.fixture
 def follower(tmp_path: Path) -> Callable[..., Follower]:
-    def made(rows: list[Row], now: list[int], found: list[Finding]) -> Follower:
+    def made(rows: list[Row], now: list[int], found: list[Violation]) -> Follower:
         run = write(tmp_path / "run", rows, ended_ns=None)
         return Follower(run, found.extend, ORDERS, lambda: now[0])
 
@@ -155,7 +155,7 @@ def lost_one(seed: int) -> tuple[list[Row], Row]:
 def test_nothing_is_missed_before_its_node_has_told(follower: Callable[..., Follower]) -> None:
     """All of the sender's node first: nothing is told; then the other's rows show that it did not come."""
     rows, gone = lost_one(4)
-    now, found = [rows[0]["epoch_ns"]], list[Finding]()
+    now, found = [rows[0]["epoch_ns"]], list[Violation]()
     one = follower(rows, now, found)
     one.step(Frame([row for row in rows if row["node"] == "node 0"]), 0)
     assert not found
@@ -168,7 +168,7 @@ def test_a_node_that_says_that_nothing_happens_is_not_waited_for(follower: Calla
     """By the time of a file; only if all its files have been read.  One that says nothing counts as crashed after a while."""
     rows, _ = lost_one(4)
     mine = [row for row in rows if row["node"] == "node 0"]
-    now, found = [mine[-1]["epoch_ns"]], list[Finding]()
+    now, found = [mine[-1]["epoch_ns"]], list[Violation]()
     one = follower(rows, now, found)
     one.step(Frame(mine), 0)
     last = {
@@ -192,7 +192,7 @@ def test_rows_that_are_missing_make_it_unsure(follower: Callable[..., Follower])
     for row in rows:
         if row["node"] == "node 1":
             row["seq"] += row["seq"] > 40
-    found: list[Finding] = []
+    found: list[Violation] = []
     one = follower(rows, [rows[0]["epoch_ns"]], found)
     one.step(Frame(rows), 0)
     assert not [finding for finding in found if finding["audit"] == "delivery"]

@@ -7,7 +7,7 @@ everything that is wrong has been told, once, and at no time anything else.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -19,9 +19,9 @@ from review import oracle
 from review.checks import KNOWN, faulty_run
 from review.simulation import NAMES, Row, Simulation, number
 from weft.host.recording.files import arrow_schema
+from weft.review.kernels.records import Violation
 from weft.review.live import frontier, handovers
 from weft.review.live.following import COLUMNS, Following
-from weft.review.live.ordered import Finding
 
 ORDERS = ("RO", "CO", "CT")
 SCHEMA = pa.schema(
@@ -73,7 +73,7 @@ def expected(rows: list[Row]) -> set[tuple[Any, ...]]:
     return found | {("deadlines", *one) for one in oracle.missed_deadlines(rows)}
 
 
-def told(finding: Finding) -> tuple[Any, ...]:
+def told(finding: Violation) -> tuple[Any, ...]:
     audit = finding["audit"]
     names: tuple[str, ...] = ("what", "source", "message", "federate")
     if audit == "causal":
@@ -82,10 +82,11 @@ def told(finding: Finding) -> tuple[Any, ...]:
         names = ("node", "name", "seq")
     elif audit == "time" and finding["what"] != "lost":
         names = ("what", "federate", "node", "seq")
-    return (audit, *(finding[name] for name in names))
+    told: Mapping[str, object] = finding
+    return (audit, *(told[name] for name in names))
 
 
-def is_known(finding: Finding) -> bool:
+def is_known(finding: Violation) -> bool:
     """Does the oracle know of it?  `test_planted_faults.py` has all."""
     return finding["audit"] != "time" or finding["what"] in (*KNOWN, "lost")
 

@@ -1,4 +1,4 @@
-"""Issue 8: docs/notebook.md does what it says, cell by cell, in the session that is there."""
+"""Issue 8: docs/how-to/notebook.md does what it says, cell by cell, in the session that is there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from review.checks import faulty_run
 from review.simulation import write
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(600)]
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "notebook.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "notebook.md"
 
 
 def test_the_notebook(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from review.planted import (
     Found,
     NoPlace,
     Rows,
+    granted_too_much_at_one_node,
     lost_on_its_way,
     not_addressed_though_subscribed,
     read,
@@ -72,12 +73,13 @@ def planted(recorded: dict[str, Path], folder: Path, fault: Damage) -> tuple[Pat
     raise AssertionError(f"no run has a place for this fault: {fault.name}")
 
 
+def blamed(finding: Mapping[str, Any]) -> tuple[str, str, int]:
+    what = finding.get("what", "late")
+    return finding["audit"], what, finding[BLAMED.get(what, "federate")]
+
+
 def told(verdict: Verdict) -> set[tuple[str, str, int]]:
-    found = set()
-    for one in verdict.findings:
-        what = one.get("what", "late")
-        found.add((one["audit"], what, one[BLAMED.get(what, "federate")]))
-    return found
+    return {blamed(one) for one in verdict.findings}
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -114,11 +116,7 @@ def followed(run: Path) -> set[tuple[str, str, int]]:
     files = [table.slice(at, 50) for table in map(in_one_time, nodes) for at in range(0, len(table), 50)]
     for table in sorted(files, key=lambda table: int(table["epoch_ns"][-1].as_py())):
         found += following.feed(table.combine_chunks())
-    told = set()
-    for one in found:
-        what = one.get("what", "late")
-        told.add((one["audit"], what, one[BLAMED.get(what, "federate")]))
-    return told
+    return {blamed(one) for one in found}
 
 
 def in_one_time(table: Any) -> Any:
@@ -155,6 +153,25 @@ def test_a_fault_is_told_while_the_run_goes_on(
     found = followed(run)
     assert found <= wanted
     assert found >= {one for one in wanted if one[1] in TOLD_AT_ONCE}
+
+
+@pytest.mark.parametrize("ends", [False, True], ids=["asks again", "disables time regulation"])
+@pytest.mark.parametrize("name", RUNS)
+def test_on_several_machines_the_order_of_a_node_s_rows_tells(
+    recorded: dict[str, Path], tmp_path: Path, name: str, ends: bool
+) -> None:
+    """A grant above what somebody at the same node promised, who promises more, or nothing, within a second."""
+    run = copied(recorded, name, tmp_path)
+    rows = Rows(run)
+    for row in rows.nodes[max(rows.nodes)]:
+        row["mono_ns"] += 10**10
+    rows.write()
+    (verdict,) = judge([run])
+    assert verdict.clean, str(verdict)
+    wanted = granted_too_much_at_one_node(rows, ends)
+    rows.write()
+    (verdict,) = judge([run])
+    assert told(verdict) == wanted, str(verdict)
 
 
 def without_commands(run: Path) -> Path:
@@ -259,7 +276,8 @@ def test_an_audit_that_fails_does_not_take_the_others_along(
     assert (found.failures, found.status) == ({"interest": "no such column"}, "inconclusive")
     assert EXITS[found.status] == 3
     assert "interest   failed: no such column" in as_text(found)
-    assert found.as_data()["audits"]["interest"]["failed"] == "no such column"
+    data: Any = found.as_data()
+    assert data["audits"]["interest"]["failed"] == "no such column"
     assert "no such column" in html_report(found)
 
 

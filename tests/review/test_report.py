@@ -22,10 +22,11 @@ from support.browser import WHY_NOT, Browser, find_browser
 from timeline.test_timeline_page import parsed
 from weft.review import Review
 from weft.review.audits.context import Result
+from weft.review.kernels.records import Violation
 from weft.review.report import Evidence, html_report
 from weft.review.report.diagram import AFTER, LATE, WAY, Diagram
 from weft.review.report.evidence import MOST_DRAWN
-from weft.review.report.traffic import Traffic, bounded
+from weft.review.report.traffic import ShownTraffic, bounded
 from weft.review.report.witness import draw
 
 ADVICE: dict[str, Any] = {
@@ -51,7 +52,7 @@ ADVICE: dict[str, Any] = {
 }  # fmt: skip
 
 
-def diagrams_of(found: Review) -> Iterator[tuple[str, dict[str, Any], Diagram]]:
+def diagrams_of(found: Review) -> Iterator[tuple[str, Violation, Diagram]]:
     assert found.evidence is not None
     for name, result in found.audits.items():
         for place, witness in enumerate(result.witnesses[:MOST_DRAWN]):
@@ -86,7 +87,7 @@ def test_a_diagram_tells_what_its_witness_says(seed: int) -> None:
             _check_causal(diagram, witness)
 
 
-def _check_causal(diagram: Diagram, witness: dict[str, Any]) -> None:
+def _check_causal(diagram: Diagram, witness: Violation) -> None:
     """At the federate the one comes before the other; between the two sends there is a way by arrows and lines."""
     places = {process.label: place for place, process in enumerate(diagram.processes)}
     to = places[f"f{witness['federate']}"]
@@ -159,7 +160,7 @@ def test_the_shot_and_the_hit() -> None:
 
 
 def test_without_rows_a_diagram_says_so() -> None:
-    witness = {"federate": 3, "source": 1, "message": 1, "after_source": 2, "after": 1}
+    witness: Violation = {"federate": 3, "source": 1, "message": 1, "after_source": 2, "after": 1}
     diagram = draw("causal", witness, [], {})
     assert not diagram.points
     assert "not found in the record" in " ".join(diagram.notes)
@@ -248,10 +249,10 @@ def test_many_violations_are_bounded_and_what_is_left_out_is_said() -> None:
 
 
 def test_the_busiest_classes_are_kept_apart() -> None:
-    many = [Traffic(f"c{place}", "RO", 100 - place, 1, 0, 10, 0) for place in range(60)]
+    many = [ShownTraffic(f"c{place}", "RO", 100 - place, 1, 0, 10, 0) for place in range(60)]
     kept = bounded(many, 50)
     assert kept[:50] == many[:50]
-    assert kept[50] == Traffic("10 others", "", sum(one.messages for one in many[50:]), 10, 0, 100, 0)
+    assert kept[50] == ShownTraffic("10 others", "", sum(one.messages for one in many[50:]), 10, 0, 100, 0)
     page = html_report(replace(plain_review(fire_and_hit()), evidence=Evidence(classes=kept)))
     assert "11 more with less traffic are not shown" in page
 

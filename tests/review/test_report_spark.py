@@ -95,7 +95,7 @@ def test_advice_that_fails_stops_nothing(spark: Any, run: Path, monkeypatch: pyt
     monkeypatch.setattr(advice, "orders_advice", fail)
     context = context_of(run, spark)
     context.opened.run.info["modules"] = [{"name": "gone.xml", "file": "fom/gone.xml"}]
-    found = advice.advise_run(context.rows, context.opened.run)
+    found: Any = advice.advise_run(context.rows, context.opened.run)
     assert "gone.xml" in found["grid"]["none_because"]
     assert found["domains"] == found["orders"] == {"none_because": "it failed: no such column"}
     assert found["schedule"]["operations"]

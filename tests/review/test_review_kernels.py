@@ -21,12 +21,13 @@ from weft.host.recording.runs import open_run
 from weft.review.audits import causal as causal_job
 from weft.review.audits import interest as interest_job
 from weft.review.audits import pick
+from weft.review.audits import timing as timing_job
 from weft.review.kernels import causal, pieces, timing
 from weft.review.kernels.log_scan import LogScan
 from weft.review.kernels.overtaking import Overtaking
 from weft.review.spark import arrow
 from weft.review.spark.tasks import in_order, parts_of
-from weft.review.synthetic import Plan, make_run
+from weft.review.synthetic import SyntheticPlan, make_run
 
 SEEDS = st.integers(0, 2**32)
 ORDERS = ("RO", "CO", "CT")
@@ -148,7 +149,7 @@ def test_nothing_is_said_of_a_log_that_is_not_in_the_order_of_causes() -> None:
 
 
 def test_runs_in_order_need_no_scan(tmp_path: Path) -> None:
-    run = open_run(make_run(tmp_path / "run", Plan(rows=20_000)))
+    run = open_run(make_run(tmp_path / "run", SyntheticPlan(rows=20_000)))
     look = Overtaking()
     for part in in_order(parts_of(run), pick.LOGGED, partial(pick.logged, ORDERS)):
         look.feed(*(arrow.numbers(part, name) for name in causal_job.LOOK))
@@ -316,48 +317,69 @@ def brute_order(events: list[tuple[int, int]]) -> set[tuple[int, str]]:
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
-    runs(), st.integers(1, 30), st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), max_size=3)
+    runs(),
+    st.integers(1, 30),
+    st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), max_size=3),
+    st.lists(st.integers(0, 4), min_size=2, max_size=2),
+    st.sampled_from((0, 10**9)),
 )
-def test_grants_above_what_others_promise(rows: list[Row], size: int, leaving: list[tuple[int, int]]) -> None:
-    """8.1.5; who left is told by the number of a command, wherever the row of that stands on the clock."""
+def test_grants_above_what_others_promise(
+    rows: list[Row], size: int, leaving: list[tuple[int, int]], behind: list[int], slack: int
+) -> None:
+    """8.1.5; who left is told by the number of a command, wherever the row of that stands on the clock.
+
+    Nodes may be `behind` by some commands, and their clocks may differ.
+    """
+    nodes = sorted({row["node"] for row in rows})
     for count, row in enumerate(rows):
-        row["command"] = count
+        row["command"] = max(0, count - behind[nodes.index(row["node"]) % 2])
     resigned = [
         rows[who % len(rows)] | {"kind": "resign", "command": when % len(rows)} for who, when in leaving
     ]
-    gone: dict[int, tuple[int, int]] = {}
+    gone: dict[int, timing.Departed] = {}
     for row in resigned:
-        left = (row["command"], row["epoch_ns"])
+        left = timing.Departed(row["command"], row["epoch_ns"] - timing.NEAR)
         gone[row["federate"]] = min(left, gone.get(row["federate"], left))
     log = oracle.in_log_order(oracle.of_kind(rows, "request", "grant"))
-    entries = [(row["epoch_ns"], False, row) for row in log]
-    entries += [(row["epoch_ns"], True, row) for row in log if row["service"] == "time_advance_grant"]
+    entries = [(row["epoch_ns"], False, row, 0) for row in log]
+    for row in log:
+        if row["service"] == "time_advance_grant":
+            for own in timing_job.compared(slack):
+                at = row["epoch_ns"] + (0 if own == timing.OWN_NODE else slack)
+                entries.append((at, True, row, own))
     entries.sort(key=lambda entry: entry[:2])
     promises = timing.Promises(np.int64, gone)
     found = set()
     for begin in range(0, len(entries), size):
         part = entries[begin : begin + size]
-        names = ("federate", "time_int", "command", "epoch_ns")
-        column = {name: np.array([row[name] for _, _, row in part]) for name in names}
-        promise = np.array([row["time_int"] + row["lookahead_int"] for _, _, row in part])
-        checks = np.array([check for _, check, _ in part])
-        excess = promises.feed(
-            column["federate"],
-            promise,
-            np.ones(len(part), bool),
-            checks,
-            column["time_int"],
-            column["command"],
-            column["epoch_ns"],
-        )
+        excess = promises.feed(steps_of(part, nodes, slack))
         for place, bound, by in excess:
             row = part[place][2]
             assert bound < row["time_int"]
             assert by != row["federate"]
             found.add(("grant above LBTS", row["federate"], row["node"], row["seq"]))
-    assert found == oracle.early_grants([*rows, *resigned])
+    assert found == oracle.early_grants([*rows, *resigned], nodes[0], slack)
+
+
+def steps_of(part: list[tuple[int, bool, Row, int]], nodes: list[str], slack: int) -> timing.GrantSteps:
+    """As the job makes them; the first node is the home."""
+    rows = [row for _, _, row, _ in part]
+    names = ("federate", "time_int", "command", "epoch_ns", "lookahead_int")
+    column = {name: np.array([row[name] for row in rows]) for name in names}
+    node = np.array([nodes.index(row["node"]) for row in rows])
+    return timing.GrantSteps(
+        column["federate"],
+        column["time_int"] + column["lookahead_int"],
+        np.ones(len(part), bool),
+        np.array([check for _, check, _, _ in part]),
+        column["time_int"],
+        column["command"],
+        np.where(node == 0, timing.BEFORE_ALL, column["epoch_ns"] + slack),
+        node,
+        np.array([own for *_, own in part]),
+    )
 
 
 # Interest

@@ -22,7 +22,7 @@ from weft.review.audits.context import Context
 from weft.review.kernels import ranks, sums
 from weft.review.kernels.causal import greatest_before
 from weft.review.spark.reading import open_for_review
-from weft.review.spark.tasks import Part, in_order, parts_of, read_part
+from weft.review.spark.tasks import RunPart, in_order, parts_of, read_part
 
 ORDERS = ("RO", "CO", "CT")
 
@@ -37,7 +37,7 @@ def faulty(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Row], Path]:
     return rows, write(tmp_path_factory.mktemp("faulty") / "run", rows, rows_per_file=20)
 
 
-def cut(faulty: tuple[list[Row], Path], size: int) -> tuple[list[Row], list[Part]]:
+def cut(faulty: tuple[list[Row], Path], size: int) -> tuple[list[Row], list[RunPart]]:
     rows, path = faulty
     return rows, parts_of(open_run(path), size)
 
@@ -77,7 +77,7 @@ def test_what_is_late_by_vectors(tmp_path: Path, size: int) -> None:
     parts = parts_of(open_run(write(tmp_path / "run", rows, rows_per_file=min(size, 20))), size)
     told = [batch for part in parts for batch in causal.judge_part(("CO",), part)]
     folded = rows_of(causal.fold(iter(told)))
-    flags = [row for row in folded if row["what"] == causal.FLAGGED]
+    flags: Any = [row for row in folded if row["what"] == causal.FLAGGED]
     late = [row for row in folded if row["what"] == causal.LATE]
     assert bool(late) == (size > 1)
     assert flags or size > 1

@@ -24,7 +24,7 @@ from weft.host.recording.files import RecordingError
 from weft.host.recording.runs import open_run
 from weft.recorder import VERSION
 from weft.review import ReviewError, review
-from weft.review.synthetic import HOT, ONE_BOX, ONE_CLASS, Plan, make_run
+from weft.review.synthetic import HOT, ONE_BOX, ONE_CLASS, SyntheticPlan, make_run
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(600)]
 
@@ -71,7 +71,7 @@ def test_the_last_rows_of_a_crashed_node_are_not_held_against_the_run(
 
 def test_a_run_with_nothing_wrong(spark: Any, tmp_path: Path) -> None:
     """Also the one that benchmarks use: several tiles, pieces and files, regions that move."""
-    run = make_run(tmp_path / "run", Plan(rows=60_000, each=5))
+    run = make_run(tmp_path / "run", SyntheticPlan(rows=60_000, each=5))
     said: list[str] = []
     found = review(run, session=spark, advice=False, say=said.append)
     assert (
@@ -81,7 +81,7 @@ def test_a_run_with_nothing_wrong(spark: Any, tmp_path: Path) -> None:
         found.audits, 0
     )
     assert list(found.audits) == ["causal", "time", "interest", "delivery", "deadlines"]
-    consumers = found.audits["deadlines"].figures["consumers"]
+    consumers: Any = found.audits["deadlines"].figures["consumers"]
     assert len(consumers) == 4
     assert all(row["misses"] == 0 and row["laxity_ms"]["min"] == 0.9998 for row in consumers)
 
@@ -95,7 +95,7 @@ def test_a_run_with_nothing_wrong(spark: Any, tmp_path: Path) -> None:
         pytest.param(replace(HOT, stamped=False), id="without vectors", marks=pytest.mark.soak),
     ],
 )
-def test_skew_does_not_change_what_is_found(spark: Any, tmp_path: Path, plan: Plan) -> None:
+def test_skew_does_not_change_what_is_found(spark: Any, tmp_path: Path, plan: SyntheticPlan) -> None:
     """Issue 8: skewed runs with faults of every kind, in many small parts."""
     clean = make_run(tmp_path / "clean", replace(plan, rows=1500, each=2))
     rows = [row for row in open_run(clean).read().to_pylist() if row["kind"] != "resign"]

@@ -124,10 +124,10 @@ def test_what_is_torn_or_missing_is_left_out_and_told(table: Callable[..., Any],
 def test_what_the_table_refuses(spark: Any, run: Path, options: dict[str, str], said: str) -> None:
     """Without Spark, which would only put a page of its own around the words."""
     from weft.review.errors import ReviewError
-    from weft.review.spark.source import Asked
+    from weft.review.spark.source import SourceOptions
 
     with pytest.raises((ReviewError, RecordingError), match=said):
-        Asked.of({"path": str(run)} | options)
+        SourceOptions.of({"path": str(run)} | options)
 
 
 def test_a_stream_of_what_is_there_goes_on_where_it_ended(

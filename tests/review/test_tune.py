@@ -116,11 +116,12 @@ def test_every_file_is_loaded_by_its_reader(tuned: Tuned, story: Story) -> None:
 
 def test_the_replay_obtains_what_was_predicted(tuned: Tuned) -> None:
     assert tuned.replay is not None
-    for both in tuned.replay["grid"].values():
+    replay: Any = tuned.replay
+    for both in replay["grid"].values():
         assert both["predicted"] == both["obtained"]
     for when in ("old", "new"):
-        assert tuned.replay["domains"][when]["predicted"] == tuned.replay["domains"][when]["obtained"]
-    for sides in tuned.replay["schedule"].values():
+        assert replay["domains"][when]["predicted"] == replay["domains"][when]["obtained"]
+    for sides in replay["schedule"].values():
         assert sides["new"]["obtained"] <= sides["new"]["predicted"]
 
 

@@ -18,10 +18,10 @@ import uvicorn
 from websockets import Origin
 from websockets.sync.client import ClientConnection, connect
 
-from weft.console.app import Console
+from weft.console.app import RunningConsole
 from weft.console.process import server_of
 from weft.console.runs import Reviews, Shelf
-from weft.console.security import Guard, Tokens
+from weft.console.security import ConsoleGuard, Tokens
 from weft.model.errors import NameNotFound
 
 WAIT = 240.0  # a bound for waiting, far beyond what anything takes
@@ -104,7 +104,11 @@ class Answer(NamedTuple):
 
 class Running:
     def __init__(
-        self, console: Console, server: uvicorn.Server, loop: asyncio.AbstractEventLoop, reports: list[str]
+        self,
+        console: RunningConsole,
+        server: uvicorn.Server,
+        loop: asyncio.AbstractEventLoop,
+        reports: list[str],
     ) -> None:
         self.console = console
         self.server = server
@@ -192,10 +196,12 @@ def console_of(
 ) -> Iterator[Running]:
     """`certificate`: a folder with cert.pem and key.pem."""
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listening:
-        guard = Guard(Tokens.make(), "127.0.0.1", listening.getsockname()[1], tls=certificate is not None)
+        guard = ConsoleGuard(
+            Tokens.make(), "127.0.0.1", listening.getsockname()[1], tls=certificate is not None
+        )
         reports: list[str] = []
         by_address = {f"fake:{place}": node for place, node in enumerate(nodes)}
-        console = Console(
+        console = RunningConsole(
             guard,
             recordings,
             reports.append,

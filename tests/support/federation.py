@@ -1,4 +1,4 @@
-"""A federation of n recording federates on one embedded node, with short ways to its handles."""
+"""A federation of n recording federates, with short ways to its handles; on one embedded node, if not placed elsewhere."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from support import middleware, own, spread
+from support import own, spread
 from support.fom import fom
+from support.placement import EMBEDDED, Placement
 from support.recorder import Call, Recorder
 from weft import CallbackModel, EmbeddedNode, ResignAction, RTIambassador, Source
 from weft.host import NodeHost
@@ -50,13 +51,14 @@ class Federation:
         time: str = "",
         node: EmbeddedNode | None = None,
         nodes: Sequence[NodeHost] | None = None,
+        placement: Placement = EMBEDDED,
     ) -> None:
         self.node = node or EmbeddedNode(save_directory=new_directory())
-        if spread.over and node is None and nodes is None:
-            nodes = own.sites(n) if spread.over == spread.OWN else spread.sites(n)
+        if node is None and nodes is None:
+            nodes = placement.sites(n)
         self.sites = nodes
         self.log = [Recorder() for _ in range(n)]
-        self.rti = [middleware.ambassador(host) for host in nodes or [self.node] * n]
+        self.rti = [placement.ambassador(host) for host in nodes or [self.node] * n]
         self.handles: list[FederateHandle | None] = [None] * n
         self.present: set[int] = set()
         for rti, log in zip(self.rti, self.log, strict=True):

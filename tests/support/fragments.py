@@ -120,17 +120,20 @@ A = ["S1", "S2"]
 """
 
 FRAGMENTS = {
-    ("docs/ddm-sync.md", "rti.set_range_bounds(sight, x, RangeBounds(35, 45))"): AREAS,
-    ("docs/ordering.md", "rti = weft.CausalRTIambassador()  # instead of weft.RTIambassador()"): ABOVE,
-    ("docs/serving.md", 'rti.connect(ambassador, CallbackModel.EVOKED, "127.0.0.1:15164")'): JOINED,
-    ("docs/serving.md", "import sys, weft"): ALONE_ON_A_MESH,
-    ("docs/serving.md", "import weft"): "",
-    ("docs/serving.md", "@tugboat.on_save"): SAVING,
+    ("docs/explanation/ddm-sync.md", "rti.set_range_bounds(sight, x, RangeBounds(35, 45))"): AREAS,
     (
-        "docs/time.md",
+        "docs/explanation/ordering.md",
+        "rti = weft.CausalRTIambassador()  # instead of weft.RTIambassador()",
+    ): ABOVE,
+    ("docs/how-to/serving.md", 'rti.connect(ambassador, CallbackModel.EVOKED, "127.0.0.1:15164")'): JOINED,
+    ("docs/how-to/serving.md", "import sys, weft"): ALONE_ON_A_MESH,
+    ("docs/how-to/serving.md", "import weft"): "",
+    ("docs/how-to/serving.md", "@tugboat.on_save"): SAVING,
+    (
+        "docs/explanation/time.md",
         "rti.enable_time_regulation(HLAfloat64Interval(0.1))  # callback: time_regulation_enabled",
     ): TIMED,
-    ("docs/time.md", "print(rti.query_blocking())"): WAITING,
-    ("docs/time.md", 'rti.request_federation_save("noon", HLAfloat64Time(10.0))'): REGULATING,
+    ("docs/explanation/time.md", "print(rti.query_blocking())"): WAITING,
+    ("docs/explanation/time.md", 'rti.request_federation_save("noon", HLAfloat64Time(10.0))'): REGULATING,
 }
 """By document and first line of the block."""

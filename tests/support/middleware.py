@@ -1,4 +1,5 @@
-"""The same tests with `CausalRTIambassador` in place of `RTIambassador`: the only change to a federate (S0-8)."""
+"""Ambassadors for tests: one that takes what waits for it, and the same below the causal middleware, which is the only change
+to a federate (S0-8)."""
 
 from __future__ import annotations
 
@@ -6,17 +7,14 @@ from weft import CallbackModel, CausalRTIambassador, RTIambassador
 from weft.federate.awaited import Awaited
 from weft.host import NodeHost
 
-in_place = False
-"""Whether federates are to use it now."""
 
-
-class _Prompt(RTIambassador):
+class PromptAmbassador(RTIambassador):
     """Takes the callbacks that wait for it before it asks for something, as a federate does that evokes now and then.
 
     What it asked for before is then pending only if the RTI has not decided (`federate/test_pending.py` has all else).
     """
 
-    def _pending(self) -> Awaited | None:
+    def _pending(self) -> Awaited:
         take_all(self)
         return super()._pending()
 
@@ -27,5 +25,5 @@ def take_all(rti: RTIambassador) -> None:
         pass
 
 
-def ambassador(host: NodeHost | None) -> RTIambassador:
-    return CausalRTIambassador(above=_Prompt(host)) if in_place else _Prompt(host)
+def causal_ambassador(host: NodeHost | None) -> RTIambassador:
+    return CausalRTIambassador(above=PromptAmbassador(host))

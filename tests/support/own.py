@@ -15,7 +15,7 @@ from typing import Any
 from host.mesh_nodes import loopback
 from support.spread import TWO_DOMAINS
 from weft.host.in_process.mesh_node import OwnConnection, OwnNode
-from weft.host.settings import Fabric, Serve, Settings
+from weft.host.settings import FabricSettings, ServeSettings, Settings
 from weft.kernel import Node
 
 WAIT = 240.0
@@ -31,8 +31,8 @@ class OwnNodes:
         self._folder = folder
         self._journals = journals
         self._settings = Settings(
-            serve=Serve(run_directory=str(folder)),
-            fabric=Fabric(lost_seconds=lost_seconds, retry_seconds=0.02, retry_most_seconds=0.1),
+            serve=ServeSettings(run_directory=str(folder)),
+            fabric=FabricSettings(lost_seconds=lost_seconds, retry_seconds=0.02, retry_most_seconds=0.1),
         )
         try:
             for name in reversed(TWO_DOMAINS.servers):  # who is dialed first, so that nobody has to try again
@@ -115,24 +115,12 @@ class OwnSite:
         return Peaceful(self._nodes, self._nodes.nodes[self._name].connect())
 
 
-_running: list[tuple[OwnNodes, TemporaryDirectory[str]]] = []
-
-
 @contextlib.contextmanager
-def cleaned_up() -> Iterator[None]:
-    """The nodes that a test made are stopped after it."""
-    try:
-        yield
-    finally:
-        while _running:
-            nodes, folder = _running.pop()
+def sites(count: int) -> Iterator[list[OwnSite]]:
+    """As `support.spread.sites`; the nodes are stopped at the end."""
+    with TemporaryDirectory() as folder:
+        nodes = OwnNodes(Path(folder))
+        try:
+            yield [OwnSite(nodes, TWO_DOMAINS.servers[-(number % 3) - 1]) for number in range(count)]
+        finally:
             nodes.stop()
-            folder.cleanup()
-
-
-def sites(count: int) -> list[OwnSite]:
-    """As `support.spread.sites`."""
-    folder = TemporaryDirectory()
-    nodes = OwnNodes(Path(folder.name))
-    _running.append((nodes, folder))
-    return [OwnSite(nodes, TWO_DOMAINS.servers[-(number % 3) - 1]) for number in range(count)]

@@ -1,13 +1,11 @@
-"""The same tests at one embedded node and with federates spread over three nodes of two domains.
+"""Federates at three simulated nodes of two domains.
 
-The tests of services run several times (tests/conftest.py).  Spread, each call is followed by peace on the
-network, as tests for one node expect it.
+Each call is followed by peace on the network, as tests for one node expect it.
 """
 
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 from weft.fabric import Topology
 from weft.host import NodeHost
@@ -18,12 +16,6 @@ from weft.kernel import Node
 TWO_DOMAINS = Topology(("S1", "S2", "S3"), {"A": ("S1", "S2"), "B": ("S2", "S3")})
 LINKS = FabricProfile(delay=0.005, jitter=0.01, repeat=0.1, commit=0.002)  # best effort, too, is to arrive
 
-SIMULATED = "three nodes of two domains"
-OWN = "three nodes inside this process"
-
-over = ""
-"""What federations are to be spread over now, if at all."""
-
 
 class Peaceful(SimulatedConnection):
     """Nothing is under way any more when a call has ended.
@@ -33,7 +25,7 @@ class Peaceful(SimulatedConnection):
 
     driving: threading.RLock
 
-    def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
+    def call(self, service: str, arguments: tuple[object, ...]) -> object:
         with self.driving:
             try:
                 return super().call(service, arguments)
@@ -62,7 +54,6 @@ class Site:
     def connect(self) -> SimulatedConnection:
         made = Peaceful(self._network, self._node, self._network.node(self._node).open_session())
         made.driving = self._driving
-        self._network.adopt(made)
         return made
 
 

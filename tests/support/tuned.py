@@ -27,7 +27,7 @@ from weft.review.advice.batches import (
     model_spaces,
     read_counts,
 )
-from weft.review.advice.grid import Counts
+from weft.review.advice.grid import TrafficCounts
 from weft.review.advice.listening import read_listening
 
 FED = Source(
@@ -391,16 +391,15 @@ def as_table(rows: Sequence[Row]) -> Any:
 
 def predicted(
     rows: list[dict[str, Any]], source: Source, tried: list[DdmSettings], more: Any = ()
-) -> list[Counts]:
+) -> list[TrafficCounts]:
     """By the kernels, with Arrow's group-by in the place of Spark's."""
     model = (source,)
-    listening = read_listening(
-        [row for row in rows if row["kind"] != "send"], model_spaces(model), model_cells(model, more)
-    )
+    changes: Any = [row for row in rows if row["kind"] != "send"]
+    listening = read_listening(changes, model_spaces(model), model_cells(model, more))
     sends = as_table([row for row in rows if row["kind"] == "send"]).select(SEND_COLUMNS)
     batches = list(described(model, more, listening)(sends.to_batches(max_chunksize=17)))
     if not batches:
-        return [Counts() for _ in tried]
+        return [TrafficCounts() for _ in tried]
     table = pa.Table.from_batches(batches)
     once = pa.array(np.ones(table.num_rows, np.int64))
     assert [field.split()[0] for field in GROUPED.split(", ")] == table.column_names

@@ -9,9 +9,9 @@ from timeline.reference import expected
 from timeline.rows import random_rows, run_of
 from weft.recorder.timeline import (
     Activation,
-    Lane,
     Row,
-    Window,
+    TimelineLane,
+    TimeWindow,
     busy,
     cut,
     endings,
@@ -88,9 +88,9 @@ def test_one_processor_runs_whoever_began_last(rows: list[Row]) -> None:
 def test_a_window_divides_what_was_busy(rows: list[Row]) -> None:
     """Two windows side by side have together what the whole has."""
     found = lanes(rows)
-    whole = Window(0, 30)
+    whole = TimeWindow(0, 30)
     for lane in found:
-        parts = [busy(cut(lane, one).activations, one) for one in (Window(0, 11), Window(11, 30))]
+        parts = [busy(cut(lane, one).activations, one) for one in (TimeWindow(0, 11), TimeWindow(11, 30))]
         assert sum(parts) == busy(lane.activations, whole)
 
 
@@ -103,7 +103,7 @@ def test_preempted_parts() -> None:
     assert list(slow.parts) == [(0, 100)]
     share_processor(found.values())
     assert list(slow.parts) == [(0, 20), (30, 60), (70, 100)]
-    assert figures(found["slow"], Window(0, 100)).utilisation == 0.8
+    assert figures(found["slow"], TimeWindow(0, 100)).utilisation == 0.8
 
 
 def test_what_has_no_end_is_neither_lost_nor_counted() -> None:
@@ -111,7 +111,7 @@ def test_what_has_no_end_is_neither_lost_nor_counted() -> None:
     rows = [*run_of("hangs", 10, None, 20), *run_of("other", 10, 50, None), Row("push", 60, "radar")]
     found = {lane.name: lane for lane in lanes(rows)}
     lane = found["hangs"]
-    got = figures(lane, Window(0, 60))
+    got = figures(lane, TimeWindow(0, 60))
     assert (got.runs, got.unfinished, got.misses, got.busy, got.laxity) == (0, 1, 1, 0, None)
     (miss,) = lane.misses()
     assert (miss.at, miss.deadline, miss.activation) == (60, 20, lane.activations[0])
@@ -174,7 +174,7 @@ def test_rows_from_columns_with_gaps() -> None:
 
 def test_nothing_has_no_extent() -> None:
     assert extent([]) is None
-    assert extent([Lane("n", "idle")]) is None
+    assert extent([TimelineLane("n", "idle")]) is None
 
 
 @pytest.mark.parametrize(

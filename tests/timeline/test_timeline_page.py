@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 from timeline.reference import expected
 from timeline.rows import random_rows, run_of
-from weft.recorder.timeline import Picture, Row, Window, extent, html_page, lanes, picture, share_processor
+from weft.recorder.timeline import (
+    Picture,
+    Row,
+    TimeWindow,
+    extent,
+    html_page,
+    lanes,
+    picture,
+    share_processor,
+)
 from weft.recorder.timeline.layout import MOST_LANES
 from weft.recorder.timeline.marks import BINS
 from weft.recorder.timeline.units import MINUS, digits_for, number, ticks, unit_for
@@ -48,7 +57,7 @@ def parsed(page: str) -> Balanced:
     return parser
 
 
-def drawn(rows: list[Row], window: Window | None = None) -> Picture:
+def drawn(rows: list[Row], window: TimeWindow | None = None) -> Picture:
     found = lanes(rows)
     whole = extent(found)
     assert whole is not None
@@ -165,7 +174,7 @@ def test_what_a_lane_shows() -> None:
     ]
     found = lanes(rows)
     share_processor(found)
-    made = picture("t", found, Window(0, 100_000), 0, one=True)
+    made = picture("t", found, TimeWindow(0, 100_000), 0, one=True)
     kinds = {lane.label: [mark.kind for mark in lane.marks] for lane in made.lanes}
     assert kinds["slow"] == ["wait", "run", "run", "overdue", "late", "miss"]
     assert kinds["fast"] == ["run", "deadline", "overrun", "drop"]
@@ -184,7 +193,7 @@ def test_what_a_lane_shows() -> None:
 
 def test_a_window_in_which_nothing_happens() -> None:
     """It is drawn all the same, and says so."""
-    made = drawn([*run_of("c", 0, 10, 20), *run_of("c", 90, 95, 99)], Window(30, 60))
+    made = drawn([*run_of("c", 0, 10, 20), *run_of("c", 90, 95, 99)], TimeWindow(30, 60))
     assert (made.lanes, made.laxities, made.misses) == ((), (), 0)
     assert made.notes[0].startswith("Nothing of what was chosen")
     stands_alone(html_page(made))
@@ -193,7 +202,7 @@ def test_a_window_in_which_nothing_happens() -> None:
 def test_a_window_shows_what_falls_into_it() -> None:
     """Bars are cut at its edges, and the axis counts from the start of the record."""
     rows = [row for at in range(10) for row in run_of("c", 1_000_000 * at, 1_000_000 * at + 500_000, None)]
-    made = drawn(rows, Window(3_250_000, 5_250_000))
+    made = drawn(rows, TimeWindow(3_250_000, 5_250_000))
     bars = [(round(mark.begin, 6), round(mark.end, 6)) for mark in made.lanes[0].marks]
     assert bars == [(0.0, 0.125), (0.375, 0.625), (0.875, 1.0)]
     assert made.time.title == "time (ms)"

@@ -19,8 +19,8 @@ from weft.prove import (
     Embedded,
     Played,
     Script,
+    ScriptedCall,
     Stage,
-    Step,
     judged,
     proving_model,
     read_script,
@@ -30,7 +30,7 @@ from weft.prove import (
 from weft.prove.calls.choices import CHOICES, GROUPS
 from weft.prove.calls.signatures import SIGNATURES
 from weft.prove.compare import _HOLDING, broken, first_difference
-from weft.prove.player import CALLBACKS, Seen
+from weft.prove.player import CALLBACKS, CallRecord
 
 WORDS = words_of([proving_model()])
 plain = st.recursive(
@@ -39,14 +39,14 @@ plain = st.recursive(
     max_leaves=6,
 )
 steps = st.builds(
-    Step,
+    ScriptedCall,
     st.integers(0, 3), st.sampled_from(sorted(SIGNATURES)), st.lists(plain, max_size=3).map(tuple),
     st.text(max_size=3), st.booleans(),
 )  # fmt: skip
 
 
 @given(st.lists(steps, max_size=5))
-def test_a_script_is_text_and_back(made: list[Step]) -> None:
+def test_a_script_is_text_and_back(made: list[ScriptedCall]) -> None:
     """Item 2.1: plain data, one line a call."""
     script = Script(7, 3, "HLAinteger64Time", tuple(made))
     assert read_script(script.text()) == script
@@ -65,7 +65,7 @@ def test_what_is_no_script_is_told_with_its_line(text: str) -> None:
 def test_a_failing_script_is_made_as_short_as_its_cause(numbers: list[int], data: st.DataObject) -> None:
     """Item 2.1: delta debugging leaves only what is needed, whatever that is."""
     needed = set(data.draw(st.lists(st.sampled_from(numbers), min_size=1, max_size=4)))
-    made = [Step(0, "query_galt", (number,)) for number in numbers]
+    made = [ScriptedCall(0, "query_galt", (number,)) for number in numbers]
     left = shrunk(made, lambda some: needed <= {step.arguments[0] for step in some}, 10_000)
     assert {step.arguments[0] for step in left} == needed
 
@@ -99,7 +99,7 @@ def test_scripts_have_all_groups_and_most_calls_are_good() -> None:
     assert len(heard) > 35
 
 
-def _callbacks(seen: list[Seen], wanted: Callable[[Any], bool]) -> list[tuple[Seen, int, int]]:
+def _callbacks(seen: list[CallRecord], wanted: Callable[[Any], bool]) -> list[tuple[CallRecord, int, int]]:
     return [
         (one, who, number)
         for one in seen
@@ -109,57 +109,58 @@ def _callbacks(seen: list[Seen], wanted: Callable[[Any], bool]) -> list[tuple[Se
     ]
 
 
-def _drop(seen: list[Seen], chance: random.Random) -> None:
+def _drop(seen: list[CallRecord], chance: random.Random) -> None:
     one, who, number = chance.choice(_callbacks(seen, lambda callback: True))
     del one.heard[who][number]
 
 
-def _repeat(seen: list[Seen], chance: random.Random) -> None:
+def _repeat(seen: list[CallRecord], chance: random.Random) -> None:
     one, who, number = chance.choice(_callbacks(seen, lambda callback: True))
     one.heard[who].insert(number, one.heard[who][number])
 
 
-def _misdirect(seen: list[Seen], chance: random.Random) -> None:
+def _misdirect(seen: list[CallRecord], chance: random.Random) -> None:
     one, who, number = chance.choice(_callbacks(seen, lambda callback: True))
     one.heard.setdefault(who + 1, []).append(one.heard[who].pop(number))
 
 
-def _value(seen: list[Seen], chance: random.Random) -> None:
+def _value(seen: list[CallRecord], chance: random.Random) -> None:
     one, who, number = chance.choice(
         _callbacks(seen, lambda callback: callback[0] == "reflect_attribute_values" and callback[2])
     )
-    callback = one.heard[who][number]
+    callback: Any = one.heard[who][number]
     callback[2][next(iter(callback[2]))] += "x"
 
 
-def _time(seen: list[Seen], chance: random.Random) -> None:
+def _time(seen: list[CallRecord], chance: random.Random) -> None:
     one, who, number = chance.choice(_callbacks(seen, lambda callback: callback[0] == "time_advance_grant"))
-    one.heard[who][number][1] += 1
+    callback: Any = one.heard[who][number]
+    callback[1] += 1
 
 
-def _late_grant(seen: list[Seen], chance: random.Random) -> None:
+def _late_grant(seen: list[CallRecord], chance: random.Random) -> None:
     found = _callbacks(seen[:-1], lambda callback: callback[0] == "time_advance_grant")
     one, who, _ = chance.choice(found)
     seen[seen.index(one) + 1].heard.setdefault(who, [])[:0] = one.heard.pop(who)
 
 
-def _refuse(seen: list[Seen], chance: random.Random) -> None:
+def _refuse(seen: list[CallRecord], chance: random.Random) -> None:
     one = chance.choice([one for one in seen if not one.error])
     one.error, one.result = "NotConnected", None
 
 
-def _allow(seen: list[Seen], chance: random.Random) -> None:
+def _allow(seen: list[CallRecord], chance: random.Random) -> None:
     chance.choice([one for one in seen if one.error]).error = ""
 
 
-def _other_exception(seen: list[Seen], chance: random.Random) -> None:
+def _other_exception(seen: list[CallRecord], chance: random.Random) -> None:
     chance.choice([one for one in seen if one.error]).error = "InvalidCredentials"
 
 
 @pytest.mark.parametrize(
     "plant", [_drop, _repeat, _misdirect, _value, _time, _late_grant, _refuse, _allow, _other_exception]
 )
-def test_what_is_planted_is_found(plant: Callable[[list[Seen], random.Random], None]) -> None:
+def test_what_is_planted_is_found(plant: Callable[[list[CallRecord], random.Random], None]) -> None:
     """Item 2.1: no fault of these kinds passes for a choice of the standard, where all federates are at one node."""
     planted = 0
     for seed in range(6):
@@ -182,17 +183,17 @@ def _receive_order(callback: Any) -> bool:
     )
 
 
-def _lose(seen: list[Seen], chance: random.Random) -> None:
+def _lose(seen: list[CallRecord], chance: random.Random) -> None:
     one, who, number = chance.choice(_callbacks(seen, _receive_order))
     del one.heard[who][number]
 
 
-def _double(seen: list[Seen], chance: random.Random) -> None:
+def _double(seen: list[CallRecord], chance: random.Random) -> None:
     one, who, number = chance.choice(_callbacks(seen, _receive_order))
     one.heard[who].insert(number, one.heard[who][number])
 
 
-def _delay(seen: list[Seen], chance: random.Random) -> None:
+def _delay(seen: list[CallRecord], chance: random.Random) -> None:
     """To the next step, though nothing is held there."""
     found = _callbacks(seen[:-1], _receive_order)
     quiet = [
@@ -220,7 +221,7 @@ def _delay(seen: list[Seen], chance: random.Random) -> None:
     ],
 )
 def test_what_is_planted_over_several_nodes_is_found(
-    plant: Callable[[list[Seen], random.Random], None],
+    plant: Callable[[list[CallRecord], random.Random], None],
 ) -> None:
     """A message that never comes is late until the end, and no longer."""
     planted = 0
@@ -237,9 +238,13 @@ def test_what_is_planted_over_several_nodes_is_found(
     assert planted > 8
 
 
-def _said(*heard: Any, call: str = "query_galt", error: str = "", hurry: bool = False, **more: Any) -> Seen:
+def _said(
+    *heard: Any, call: str = "query_galt", error: str = "", hurry: bool = False, **more: Any
+) -> CallRecord:
     """What f0 heard after a step of its own."""
-    return Seen(Step(0, call, (), "", hurry), None, error, heard={0: list(heard)} if heard else {}, **more)
+    return CallRecord(
+        ScriptedCall(0, call, (), "", hurry), None, error, heard={0: list(heard)} if heard else {}, **more
+    )
 
 
 def _message(value: str, way: str = "HLAreliable", producer: str = "f1") -> list[Any]:
@@ -264,7 +269,7 @@ _ADVANCE = "time_advance_request"
          [_said(_message("b", "HLAbestEffort"), _message("a", "HLAbestEffort"))]),
     ],
 )  # fmt: skip
-def test_what_is_free_over_several_nodes(expected: list[Seen], found: list[Seen]) -> None:
+def test_what_is_free_over_several_nodes(expected: list[CallRecord], found: list[CallRecord]) -> None:
     """8.1: messages in receive order have no order, and who is time-constrained gets them while it advances."""
     assert first_difference(expected, found, "nodes", False) is None
 
@@ -285,7 +290,7 @@ def test_what_is_free_over_several_nodes(expected: list[Seen], found: list[Seen]
         ([_said(A), _said()], [_said(), _said(A)]),  # nothing was held
     ],
 )
-def test_what_is_not_free_over_several_nodes(expected: list[Seen], found: list[Seen]) -> None:
+def test_what_is_not_free_over_several_nodes(expected: list[CallRecord], found: list[CallRecord]) -> None:
     """What was called late without end is not, and what is late keeps its order."""
     assert first_difference(expected, found, "nodes", False) is not None
 

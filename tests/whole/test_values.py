@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ def test_every_type_has_values(name: str) -> None:
     values = Values(model, random.Random(7))
     for data_type in encodable(model):
         for _ in range(SAMPLES):
-            said = values.of(data_type)
+            said: Any = values.of(data_type)
             assert said is not None, data_type
             assert json.loads(json.dumps(said)) == said
             encoded = model.encode(data_type, said["value"])
@@ -54,7 +55,8 @@ def test_scripts_have_values_of_all_kinds_and_say_them_exactly() -> None:
             assert [one.plain() for one in again.all_seen] == [one.plain() for one in played.all_seen]
             for step in played.script.steps:
                 if step.call == "update_attribute_values":
-                    sent += step.arguments[1].values()
+                    values: Any = step.arguments[1]
+                    sent += values.values()
     finally:
         world.stop()
     kinds = {type(one["value"]) if isinstance(one, dict) else bytes for one in sent}

@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 from weft.federate import RTIambassador
+from weft.federate.awaited import Awaited
 from weft.prove import (
+    AtServer,
     Campaign,
-    Certificate,
+    CampaignOutcome,
     MakeWorld,
     MeshedServers,
-    Outcome,
     OwnNodes,
-    Served,
+    ServerCertificate,
     Simulated,
     proving_model,
     read_script,
@@ -32,11 +33,11 @@ FEW = ("mesh", "mesh-async")  # three servers take their time
 class _Judged(RTIambassador):
     """As a client written by others: it refuses no call by what it knows to be pending, the RTI does."""
 
-    def _pending(self) -> None:
-        return None
+    def _pending(self) -> Awaited:
+        return Awaited()
 
 
-class JudgedByTheServer(Served):
+class JudgedByTheServer(AtServer):
     def __init__(self, record: Path | None = None) -> None:
         super().__init__(record=record)
         self.name = "server, whose clients judge nothing"
@@ -46,22 +47,22 @@ class JudgedByTheServer(Served):
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> ServerCertificate:
     folder = tmp_path_factory.mktemp("tls")
     cert, key = folder / "cert.pem", folder / "key.pem"
     command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"
     names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)]
     subprocess.run([*command.split(), *names], check=True, capture_output=True)
-    return Certificate(str(cert), str(key))
+    return ServerCertificate(str(cert), str(key))
 
 
-def maker(kind: str, certificate: Certificate) -> MakeWorld:
+def maker(kind: str, certificate: ServerCertificate) -> MakeWorld:
     made: dict[str, MakeWorld] = {
-        "server": lambda record: Served(record=record),
-        "async": lambda record: Served(waits=False, record=record),
+        "server": lambda record: AtServer(record=record),
+        "async": lambda record: AtServer(waits=False, record=record),
         "judged": JudgedByTheServer,
-        "websocket": lambda record: Served("ws", record=record),
-        "tls": lambda record: Served("tls", record=record, certificate=certificate),
+        "websocket": lambda record: AtServer("ws", record=record),
+        "tls": lambda record: AtServer("tls", record=record, certificate=certificate),
         "mesh": lambda record: MeshedServers(record=record),
         "mesh-async": lambda record: MeshedServers(False, record),
         "nodes": OwnNodes,
@@ -70,7 +71,7 @@ def maker(kind: str, certificate: Certificate) -> MakeWorld:
     return made[kind]
 
 
-def told(outcome: Outcome) -> str:
+def told(outcome: CampaignOutcome) -> str:
     return "\n\n".join(
         f"seed {one.seed}, {one.world}: {one.what}\n{one.script}" for one in outcome.findings[:3]
     )
@@ -78,7 +79,7 @@ def told(outcome: Outcome) -> str:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_world_agrees_with_the_embedded_node(kind: str, certificate: Certificate) -> None:
+def test_a_world_agrees_with_the_embedded_node(kind: str, certificate: ServerCertificate) -> None:
     """Items 2.1, 2.2: also after a save and a restore in the middle; no RTIinternalError, no hang; what is recorded is clean."""
     seeds = range(1, 5 if kind in FEW else 9)
     outcome = Campaign(WORDS, [maker(kind, certificate)], 90).run(seeds)
@@ -90,7 +91,7 @@ def test_a_world_agrees_with_the_embedded_node(kind: str, certificate: Certifica
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("path", sorted(SEEDS.glob("*.jsonl")), ids=lambda path: path.stem)
-def test_what_once_failed_does_not(path: Path, certificate: Certificate) -> None:
+def test_what_once_failed_does_not(path: Path, certificate: ServerCertificate) -> None:
     """Each of these scripts showed a defect when it was found, told at its head."""
     makers = [maker(kind, certificate) for kind in ("server", "async", "judged", "simulated")]
     outcome = Campaign(WORDS, makers).replay(read_script(path.read_text(), path.name))
@@ -100,7 +101,7 @@ def test_what_once_failed_does_not(path: Path, certificate: Certificate) -> None
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("kind", KINDS)
-def test_many_seeds(kind: str, certificate: Certificate) -> None:
+def test_many_seeds(kind: str, certificate: ServerCertificate) -> None:
     """Item 2.2: as many as ten minutes allow, from other seeds on each day, which are told if they fail."""
     deadline = time.monotonic() + 600
     first = int(time.time() // 86400) * 100_000

@@ -451,6 +451,7 @@ def test_the_hot_way_takes_only_what_the_general_way_takes_alike(
         number, decoded, arguments = decode_call(damaged, factory)
         assert (number, arguments[0], arguments[2]) == (call.number, call.target, call.tag)
         assert decoded == CALLS[(number - 62) // 2]
+        assert isinstance(arguments[1], dict)
         assert call.handles == list(arguments[1])
 
 

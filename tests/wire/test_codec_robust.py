@@ -14,12 +14,12 @@ from weft.model.errors import RTIexception
 from weft.model.handles import AttributeHandle, InteractionClassHandle, ObjectClassHandle, ParameterHandle
 from weft.model.records import FederationExecutionInformation, RangeBounds, Source
 from weft.model.time import HLAfloat64Time, HLAinteger64Interval, HLAinteger64Time, time_factory
-from weft.wire import Codec, WireError
+from weft.wire import ServiceCodec, WireError
 from weft.wire.codec import hot
 from weft.wire.codec.hot_callbacks import HotCallbacks
 from weft.wire.codec.messages import decode, encode
 
-CODEC = Codec(time_factory("HLAinteger64Time"))
+CODEC = ServiceCodec(time_factory("HLAinteger64Time"))
 CLASS = InteractionClassHandle.of(1)
 VALUES = {ParameterHandle.of(1): b"a value", ParameterHandle.of(2): b""}
 MODULES = (Source("a.xml", b"<a/>"), Source("b.xml", b""))
@@ -148,9 +148,9 @@ def test_a_value_out_of_range_has_its_own_hla_exception(message: str, payload: s
 def test_a_time_before_joining() -> None:
     payload = CODEC.encode_call("time_advance_request", (HLAfloat64Time(1.0),))[1]
     with pytest.raises(WireError, match="join") as raised:
-        Codec().decode_call(payload)
+        ServiceCodec().decode_call(payload)
     assert raised.value.exception_name == "FederateNotExecutionMember"
-    joined = Codec(time_factory(""))
+    joined = ServiceCodec(time_factory(""))
     assert joined.decode_call(payload).arguments == (HLAfloat64Time(1.0),)
 
 

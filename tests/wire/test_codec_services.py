@@ -41,13 +41,13 @@ from weft.model.time import (
     HLAinteger64Time,
     time_factory,
 )
-from weft.wire import CALLBACK_SUCCEEDED, Codec, CompressedModule, ModuleUrl, WireError
+from weft.wire import CALLBACK_SUCCEEDED, CompressedModule, ModuleUrl, ServiceCodec, WireError
 from weft.wire.codec.callbacks import callback_forms
 from weft.wire.codec.calls import call_forms
 from weft.wire.codec.schema import HLA4_EXCEPTIONS, schema
 from weft.wire.own import extensions
 
-CODEC = Codec(time_factory("HLAinteger64Time"))
+CODEC = ServiceCodec(time_factory("HLAinteger64Time"))
 FEDERATE = handles.FederateHandle.of(1)
 ATTRIBUTE = handles.AttributeHandle.of(1)
 BOUNDS = RangeBounds(2, 300)
@@ -89,7 +89,7 @@ SAMPLES: dict[Any, list[Any]] = {
     RangeBounds: [BOUNDS],
     FederationExecutionInformation: [FederationExecutionInformation("F", "HLAfloat64Time")],
     FederationExecutionMemberInformation: [FederationExecutionMemberInformation("f", "")],
-    Any: [
+    FederateRestoreStatus: [
         FederateRestoreStatus(FEDERATE, handles.FederateHandle.of(2), enums.RestoreStatus.FEDERATE_RESTORING)
     ],
 }
@@ -142,10 +142,14 @@ def ambassador_calls() -> list[tuple[str, tuple[Any, ...]]]:
     rti.join_federation_execution("type", "F")  # from here on there is a kind of logical time
     for name, method in inspect.getmembers(RTIambassador, inspect.isfunction):
         special = name in ("connect", "disconnect", *OWN) or "federation_execution" in name
-        asks = re.search(r"\._(call|call_once|advance)\(", inspect.getsource(method))
+        asks = re.search(r"\._(call\w*|ask\w*|send_\w+|advance|acquire)\(", inspect.getsource(method))
         if asks and not name.startswith("_") and not special:
             for arguments in argument_lists(method):
-                method(rti, *arguments)
+                try:
+                    method(rti, *arguments)
+                except errors.RTIinternalError as error:
+                    if "the RTI answered" not in str(error):  # the notebook answers all alike
+                        raise
                 rti._awaited = Awaited()  # as if it had been told
     for modules, time in itertools.product((MODULES, MODULES[:1], ()), ("", "HLAinteger64Time")):
         rti.create_federation_execution("F", modules, time)
@@ -298,7 +302,7 @@ def test_details_that_are_no_text_do_not_hide_the_exception() -> None:
 
 def test_a_client_of_2010_is_told_names_it_knows() -> None:
     """Those of the C++ client; the Java client translates two of them itself, and either may be the one unknown."""
-    evolved = Codec(evolved=True)
+    evolved = ServiceCodec(evolved=True)
     assert evolved.encode_exception("CouldNotOpenFOM", "x") == _exception("CouldNotOpenFOM", "x")
     evolved.java = True
     assert evolved.encode_exception("ErrorReadingFOM", "x") == _exception("ErrorReadingFOM", "x")

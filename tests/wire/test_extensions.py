@@ -21,7 +21,7 @@ from weft.model.handles import (
 )
 from weft.model.records import CorrelatedEvent
 from weft.model.time import HLAinteger64Time, time_factory
-from weft.wire import Codec, WireError
+from weft.wire import ServiceCodec, WireError
 from weft.wire.own.extensions import CALLBACKS, CORRELATION, NUMBER, SERVICES, encode_own
 
 PLAIN = st.recursive(
@@ -37,7 +37,7 @@ PLAIN = st.recursive(
 
 @given(st.sampled_from(sorted(SERVICES)), st.lists(PLAIN, max_size=3), PLAIN)
 def test_own_calls_go_there_and_back(service: str, arguments: list[object], result: object) -> None:
-    codec = Codec()
+    codec = ServiceCodec()
     number, payload = codec.encode_call(service, tuple(arguments))
     assert number == NUMBER
     call = codec.decode_call(payload)
@@ -47,7 +47,7 @@ def test_own_calls_go_there_and_back(service: str, arguments: list[object], resu
 
 @given(st.sampled_from(sorted(CALLBACKS - {CORRELATION})), st.lists(PLAIN, max_size=2))
 def test_own_callbacks_go_there_and_back(method: str, arguments: list[object]) -> None:
-    codec = Codec()
+    codec = ServiceCodec()
     found, back = codec.decode_callback(codec.encode_callback(method, tuple(arguments)))
     assert (found, list(back)) == (method, arguments)
 
@@ -85,7 +85,7 @@ def events(draw: st.DrawFn) -> CorrelatedEvent:
 @given(st.integers(0, 1 << 30), st.lists(events(), min_size=1, max_size=4))
 def test_groups_go_there_and_back(number: int, group: list[CorrelatedEvent]) -> None:
     """Issue 7, item 7: each event as the callback it would have been, with its order and its class."""
-    codec = Codec(time_factory("HLAinteger64Time"))
+    codec = ServiceCodec(time_factory("HLAinteger64Time"))
     found, back = codec.decode_callback(codec.encode_callback(CORRELATION, (number, tuple(group))))
     assert (found, back) == (CORRELATION, (number, tuple(group)))
 
@@ -93,12 +93,12 @@ def test_groups_go_there_and_back(number: int, group: list[CorrelatedEvent]) -> 
 @given(st.lists(PLAIN, max_size=3))
 def test_nonsense_in_a_group_is_a_wire_error(nonsense: list[object]) -> None:
     with pytest.raises(WireError):
-        Codec().decode_callback(encode_own(CORRELATION, (1, [[0, *nonsense]])))
+        ServiceCodec().decode_callback(encode_own(CORRELATION, (1, [[0, *nonsense]])))
 
 
 def test_the_status_of_many_federates_comes_whole() -> None:
-    """A thousand federates take more than any small limit; frames have theirs (docs/serving.md)."""
-    codec = Codec()
+    """A thousand federates take more than any small limit; frames have theirs (docs/how-to/serving.md)."""
+    codec = ServiceCodec()
     status = [
         {"federates": [{"name": f"federate {n}", "type": "x" * 100, "node": "S1"} for n in range(1000)]}
     ]
@@ -109,7 +109,7 @@ def test_the_status_of_many_federates_comes_whole() -> None:
 
 @given(st.binary(max_size=200))
 def test_nonsense_in_an_own_call_is_a_wire_error(nonsense: bytes) -> None:
-    codec = Codec()
+    codec = ServiceCodec()
     _, payload = codec.encode_call("query_blocking", ())
     for broken in (payload[:4] + nonsense, payload[:-1] + nonsense, payload[:4]):
         try:
@@ -120,4 +120,4 @@ def test_nonsense_in_an_own_call_is_a_wire_error(nonsense: bytes) -> None:
 
 def test_what_is_no_plain_data_is_refused() -> None:
     with pytest.raises(WireError, match="no plain data"):
-        Codec().encode_call("set_time_advance_patience", (object(),))
+        ServiceCodec().encode_call("set_time_advance_patience", (object(),))

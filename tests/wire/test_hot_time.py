@@ -18,7 +18,7 @@ from weft.model.handles import (
     TransportationTypeHandle,
 )
 from weft.model.time import HLAfloat64TimeFactory, HLAinteger64TimeFactory
-from weft.wire import Codec
+from weft.wire import ServiceCodec
 from weft.wire.codec.hot_callbacks import HotCallbacks
 from weft.wire.codec.packed import advance_number, encode_advance, encode_hot_call, read_advance
 
@@ -58,7 +58,7 @@ def messages(draw: st.DrawFn) -> tuple[Any, str, tuple[Any, ...]]:
 @given(messages())
 def test_a_message_with_a_time_is_written_as_by_the_codec(message: tuple[Any, str, tuple[Any, ...]]) -> None:
     factory, service, arguments = message
-    assert encode_hot_call(service, arguments) == Codec(factory).encode_call(service, arguments)[1]
+    assert encode_hot_call(service, arguments) == ServiceCodec(factory).encode_call(service, arguments)[1]
 
 
 @given(messages(), number(1), number(0, 1), number(0, 1), st.none() | st.binary(min_size=1, max_size=20))
@@ -83,7 +83,7 @@ def test_a_callback_with_a_time_is_read_as_by_the_codec(
         OrderType(received),
         None if retraction is None else MessageRetractionHandle(retraction),
     )
-    codec, hot = Codec(factory), HotCallbacks()
+    codec, hot = ServiceCodec(factory), HotCallbacks()
     payload = codec.encode_callback(method, arguments)
     assert hot.read(payload, 0, len(payload)) is None  # nobody knows the federation's time yet
     hot.time = factory
@@ -98,7 +98,7 @@ def test_a_callback_with_a_time_is_read_as_by_the_codec(
 @given(st.data(), st.sampled_from(FACTORIES), st.sampled_from(ADVANCES))
 def test_advances_and_grants_are_as_by_the_codec(data: st.DataObject, factory: Any, service: str) -> None:
     time = data.draw(times(factory))
-    codec, hot = Codec(factory), HotCallbacks()
+    codec, hot = ServiceCodec(factory), HotCallbacks()
     call, payload = codec.encode_call(service, (time,))
     assert encode_advance(advance_number(service), time) == payload
     assert read_advance(payload) == (call, service, time.encode())

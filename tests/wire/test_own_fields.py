@@ -17,13 +17,13 @@ from weft.model.handles import (
     TransportationTypeHandle,
 )
 from weft.model.time import HLAinteger64Time, time_factory
-from weft.wire import Codec, WireError
+from weft.wire import ServiceCodec, WireError
 from weft.wire.codec.hot import read_hot
 from weft.wire.codec.schema import schema
 from weft.wire.own.fields import with_own
 from weft.wire.own.urgent_fields import read_urgent, with_urgent
 
-CODEC = Codec(time_factory("HLAinteger64Time"))
+CODEC = ServiceCodec(time_factory("HLAinteger64Time"))
 CLASS, INSTANCE = InteractionClassHandle.of(3), ObjectInstanceHandle.of(4)
 VALUES = {ParameterHandle.of(1): b"x" * 200}
 TIME = HLAinteger64Time(7)

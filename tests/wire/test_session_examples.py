@@ -163,6 +163,17 @@ def test_resume_at_the_server() -> None:
     assert sent(session) == raw(RESUME_STATUS + REPLAY_6 + REPLAY_7)
 
 
+def test_a_client_whose_session_is_forgotten_hears_why_and_what_to_do() -> None:
+    session = client(THIRD)
+    session.connection_lost(0.0)
+    session.resume(0.0)
+    sent(session)
+    assert hear(session, refuse_resume(THIRD, INVALID_SESSION).hex()) == []
+    assert session.state is State.TERMINATED
+    assert "limits.greeting_seconds" in session.ending
+    assert "connect again" in session.ending
+
+
 def test_resume_at_the_client() -> None:
     session = client(THIRD)
     for _ in range(6):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.wire.session.frames import LAST_NUMBER, NONE, number_of, split
-from weft.wire.session.history import Bundle, History
+from weft.wire.session.history import Bundle, FrameHistory
 
 
 def frame(number: int, payload: bytes = b"") -> bytes:
@@ -40,7 +40,7 @@ def test_it_replays_what_is_missing_or_says_that_it_cannot(
     """Positions count without wrapping: the model is exact where the history computes modulo 2^31."""
     max_frames, max_bytes = most
     longest = 5 if max_frames <= 12 else 16 * 5  # frames of a bundle
-    history = History(first, max_frames, max_bytes)
+    history = FrameHistory(first, max_frames, max_bytes)
     position, acknowledged, sent, newest = 0, 0, [0], 0
     for step, amount in steps:
         if step == "acknowledge":
@@ -72,7 +72,7 @@ def test_it_replays_what_is_missing_or_says_that_it_cannot(
         covered = missing == [each for each in first_kept if each > received]
         assert history.covers(last) == covered
         if covered and last != NONE:
-            again = History(first, 1 << 20, 1 << 30)
+            again = FrameHistory(first, 1 << 20, 1 << 30)
             for each in first_kept:
                 again.append(bundle([(first + each) % 2**31]))
             assert numbers_in(again.replay(last)) == [(first + each) % 2**31 for each in missing]
@@ -88,7 +88,7 @@ def test_it_replays_what_is_missing_or_says_that_it_cannot(
 def test_a_bundle_that_was_received_in_part_is_replayed_in_part(
     sizes: list[int], data: st.DataObject
 ) -> None:
-    history = History(0, 1 << 20, 1 << 30)
+    history = FrameHistory(0, 1 << 20, 1 << 30)
     number = 0
     for size in sizes:
         history.append(bundle(list(range(number + 1, number + size + 1))))
@@ -98,7 +98,7 @@ def test_a_bundle_that_was_received_in_part_is_replayed_in_part(
 
 
 def test_the_newest_bundle_is_kept_however_long_it_is() -> None:
-    history = History(0, 10, 100)
+    history = FrameHistory(0, 10, 100)
     history.append(bundle([1], bytes(10)))
     history.append(bundle([2], bytes(1000)))
     assert history.replay(NONE) == [frame(2, bytes(1000))]
@@ -108,7 +108,7 @@ def test_the_newest_bundle_is_kept_however_long_it_is() -> None:
 
 
 def test_what_was_shed_and_then_acknowledged_is_not_lost() -> None:
-    history = History(0, 2, 1000)
+    history = FrameHistory(0, 2, 1000)
     for number in (1, 2, 3, 4):
         history.append(bundle([number]))
     assert history.lost == 2
@@ -117,7 +117,7 @@ def test_what_was_shed_and_then_acknowledged_is_not_lost() -> None:
 
 
 def test_what_is_acknowledged_is_let_go() -> None:
-    history = History(0, 1 << 20, 1 << 30)
+    history = FrameHistory(0, 1 << 20, 1 << 30)
     for number in range(1, 5000):
         history.append(bundle([number]))
         history.acknowledge(number)
@@ -126,7 +126,7 @@ def test_what_is_acknowledged_is_let_go() -> None:
 
 def test_small_bundles_that_nobody_acknowledges_take_little_more_than_their_bytes() -> None:
     """One object for sixteen of them; what is acknowledged leaves, whatever has become one."""
-    history = History(0, 1 << 16, 64 << 20)
+    history = FrameHistory(0, 1 << 16, 64 << 20)
     for number in range(1, 1001):
         history.append(bundle([number], bytes(64)))
     assert len(history._bundles) <= 1000 // 16 + 16
@@ -141,7 +141,7 @@ def test_small_bundles_that_nobody_acknowledges_take_little_more_than_their_byte
 def test_large_bundles_stay_as_they_are() -> None:
     """What they share with other sessions is not copied."""
     shared = bytes(10_000)
-    history = History(0, 1 << 16, 64 << 20)
+    history = FrameHistory(0, 1 << 16, 64 << 20)
     for number in range(1, 101):
         head = frame(number, shared)[:24]
         history.append(Bundle([head, shared], number, 1, 24 + len(shared)))

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from weft.wire.session.frames import CALL_REQUEST, CALL_RESPONSE, CALLBACK_REQUEST, HEADER_SIZE, NONE
-from weft.wire.session.pipe import Delivery, SessionPipe
+from weft.wire.session.pipe import PipedFrame, SessionPipe
 from weft.wire.session.state import NOT_ENOUGH_BUFFERED, RESUMED, SessionSettings, State
 
 NEAR_THE_WRAP = 2**31 - 4
@@ -31,13 +31,13 @@ class Ledger:
     def callback(self, payload: bytes) -> None:
         self.from_server.append((self.pipe.server.send_callback(payload), payload))
 
-    def on_server(self, frame: Delivery) -> None:
+    def on_server(self, frame: PipedFrame) -> None:
         if frame.type == CALL_REQUEST:
             answer = b"answer to " + frame.payload
             self.from_server.append((self.pipe.server.send_call_response(frame.sequence, answer), answer))
             self.callback(b"callback of " + frame.payload)
 
-    def on_client(self, frame: Delivery) -> None:
+    def on_client(self, frame: PipedFrame) -> None:
         if frame.type == CALLBACK_REQUEST:
             payload = b"done " + frame.payload
             number = self.pipe.client.send_callback_response(frame.sequence, payload)

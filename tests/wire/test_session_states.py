@@ -25,8 +25,8 @@ from weft.wire.session.state import (
     UNSUPPORTED_VERSION,
     SessionMisuse,
     SessionSettings,
+    SessionStep,
     State,
-    Step,
 )
 
 ID = 0x27DA309FE4D03A9E
@@ -54,14 +54,14 @@ def pipe() -> SessionPipe:
 
 
 @pytest.mark.parametrize("steps", [CLIENT_STEPS, SERVER_STEPS])
-def test_the_tables_lead_from_new_to_terminated(steps: dict[State, dict[Step, State]]) -> None:
+def test_the_tables_lead_from_new_to_terminated(steps: dict[State, dict[SessionStep, State]]) -> None:
     reached = {State.NEW}
     while more := {to for state in reached for to in steps[state].values()} - reached:
         reached |= more
     assert reached == set(steps)
     assert set(steps[State.TERMINATED].values()) == {State.TERMINATED}
     for state in steps:
-        assert {Step.FAULT, Step.DISCARD, Step.LOSE} <= set(steps[state])
+        assert {SessionStep.FAULT, SessionStep.DISCARD, SessionStep.LOSE} <= set(steps[state])
 
 
 def test_another_version_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""How urgently: the real-time event channel.  Filter, correlate, dispatch by priority (docs/channel.md)."""
+"""How urgently: the real-time event channel.  Filter, correlate, dispatch by priority (docs/explanation/channel.md)."""
 
 from weft.channel.channel import ConsumerAdmin, EventChannel, SupplierAdmin
 from weft.channel.configuration import BROADCAST, FULL, NO_CORRELATION, NO_DISPATCHING, Configuration
@@ -34,16 +34,16 @@ from weft.channel.scheduling.schedule import (
     EARLIEST_DEADLINE_FIRST,
     MAXIMUM_URGENCY_FIRST,
     RATE_MONOTONIC,
-    Plan,
     Schedule,
     Scheduled,
+    SchedulePlan,
     plan,
 )
 from weft.channel.scheduling.schedule_file import parse_schedule, write_schedule
 from weft.channel.scheduling.urgency import Urgency
 from weft.channel.simulated import SimulatedProcessor
 from weft.channel.timers import Timer, Timers
-from weft.channel.work import DISCARD_NEWEST, DISCARD_OLDEST, MORE, WAIT, WaterMarks, Work, WorkQueue
+from weft.channel.work import DISCARD_NEWEST, DISCARD_OLDEST, MORE, WAIT, PushWork, WaterMarks, WorkQueue
 
 __all__ = [
     "ANY",
@@ -83,15 +83,16 @@ __all__ = [
     "LocalLink",
     "LocalLinks",
     "News",
-    "Plan",
     "ProxyPushConsumer",
     "ProxyPushSupplier",
     "Publication",
     "PushConsumer",
     "PushSupplier",
+    "PushWork",
     "Record",
     "RtInfo",
     "Schedule",
+    "SchedulePlan",
     "Scheduled",
     "SimulatedProcessor",
     "SingleThreaded",
@@ -103,7 +104,6 @@ __all__ = [
     "Timers",
     "Urgency",
     "WaterMarks",
-    "Work",
     "WorkQueue",
     "all_of",
     "any_of",

@@ -7,7 +7,7 @@ for several threads at once; a host that has them takes care that one at a time 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from weft.channel.configuration import FULL, Configuration
 from weft.channel.core import Core
@@ -83,7 +83,7 @@ class EventChannel:
         return self._core.configuration
 
     @property
-    def dispatcher(self) -> Any:
+    def dispatcher(self) -> Dispatcher:
         return self._core.dispatcher
 
     # Who takes part
@@ -104,7 +104,7 @@ class EventChannel:
 
     def consume(
         self,
-        consumer: PushConsumer | Callable[[Events], Any],
+        consumer: PushConsumer | Callable[[Events], object],
         *registrations: Dependency,
         name: str = "",
         rt_info: str = "",
@@ -114,7 +114,7 @@ class EventChannel:
         return self.connect_consumer(consumer, depends(*registrations, name=name, rt_info=rt_info), now)
 
     def connect_consumer(
-        self, consumer: PushConsumer | Callable[[Events], Any], qos: ConsumerQos, now: float
+        self, consumer: PushConsumer | Callable[[Events], object], qos: ConsumerQos, now: float
     ) -> ProxyPushSupplier:
         proxy = self.new_proxy_supplier()
         proxy.connect_push_consumer(consumer, qos, now)

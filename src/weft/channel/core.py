@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from weft.channel.event import ANY, Event, stamped
 from weft.channel.qos import Publication
@@ -14,7 +14,10 @@ from weft.channel.timers import Timers
 if TYPE_CHECKING:
     from weft.channel.configuration import Configuration
     from weft.channel.protocols import ChannelObserver, Dispatcher, Scheduler, SubscriptionObserver
+    from weft.channel.proxies import ProxyPushConsumer, ProxyPushSupplier
     from weft.channel.record import Record
+
+Key = TypeVar("Key", int, Pattern)
 
 
 class Offer:
@@ -83,7 +86,7 @@ class Core:
         self.name = name
         self.boot = boot
         self.configuration = configuration
-        self.dispatcher: Any = dispatcher
+        self.dispatcher = dispatcher
         self.direct = direct  # pushes run in the supplier's call, and nobody measures them
         self.schedule = schedule
         self.observer = observer
@@ -98,8 +101,8 @@ class Core:
         self.deferred: list[Callable[[], None]] = []
         self.sent = 0  # events that left through gateways
         self.numbered = 0  # consumers so far
-        self.consumers: dict[Any, None] = {}  # the proxies that are connected, in order
-        self.suppliers: dict[Any, None] = {}
+        self.consumers: dict[ProxyPushSupplier, None] = {}  # the proxies that are connected, in order
+        self.suppliers: dict[ProxyPushConsumer, None] = {}
         self.destroyed = False
         self._changed: dict[Pattern, int] = {}
         self._changed_here: dict[Pattern, int] = {}
@@ -111,8 +114,7 @@ class Core:
     def urgency(self, rt_info: str) -> Urgency:
         if not rt_info or self.schedule is None:
             return UNSCHEDULED
-        found: Urgency = self.schedule.urgency(rt_info)
-        return found
+        return self.schedule.urgency(rt_info)
 
     # What is wanted
 
@@ -177,7 +179,7 @@ class Core:
         self.end_push()
 
 
-def _take_out(index: dict[Any, dict[Offer, None]], key: Any, offer: Offer) -> None:
+def _take_out(index: dict[Key, dict[Offer, None]], key: Key, offer: Offer) -> None:
     offers = index.get(key)
     if offers is not None:
         offers.pop(offer, None)

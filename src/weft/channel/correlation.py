@@ -39,22 +39,22 @@ class Arrival:
         self.leaf: LeafNode | None = None
 
 
-class Step:
+class CorrelationStep:
     """A node that an event can reach, and how it goes on from there."""
 
     __slots__ = ("node", "steps")
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: CorrelationNode) -> None:
         self.node = node
-        self.steps: list[Step] = []
+        self.steps: list[CorrelationStep] = []
 
 
-class Node:
+class CorrelationNode:
     def __init__(self) -> None:
-        self.parent: Node | None = None
+        self.parent: CorrelationNode | None = None
         self.place = 0  # among the parts of its parent
 
-    def offer(self, step: Step, number: int, event: Event) -> list[Arrival] | None:
+    def offer(self, step: CorrelationStep, number: int, event: Event) -> list[Arrival] | None:
         """What it fires with, or None."""
         raise NotImplementedError
 
@@ -66,7 +66,7 @@ class Node:
         raise NotImplementedError
 
 
-class LeafNode(Node):
+class LeafNode(CorrelationNode):
     def __init__(self, registration: Registration, number: int, urgency: Urgency) -> None:
         super().__init__()
         self.registration = registration
@@ -75,7 +75,7 @@ class LeafNode(Node):
         self.source = ANY
         self.type = ANY
 
-    def offer(self, step: Step, number: int, event: Event) -> list[Arrival] | None:
+    def offer(self, step: CorrelationStep, number: int, event: Event) -> list[Arrival] | None:
         arrival = Arrival(number, event)
         arrival.leaf = self
         return [arrival]
@@ -97,7 +97,7 @@ class TimerLeaf(LeafNode):
         self.seconds = seconds
         self.periodic = periodic
         self.timer: Timer | None = None
-        self.step: Step | None = None  # the way from the root, worked out once
+        self.step: CorrelationStep | None = None  # the way from the root, worked out once
 
     def start(self, timers: Timers, now: float) -> None:
         if self.timer is None:
@@ -118,13 +118,13 @@ class TimerLeaf(LeafNode):
         self.registration.owner.timed_out(self, Event(kind, ANY, content, timer.fired), now)
 
 
-class AnyNode(Node):
-    def __init__(self, parts: list[Node]) -> None:
+class AnyNode(CorrelationNode):
+    def __init__(self, parts: list[CorrelationNode]) -> None:
         super().__init__()
         self.parts = parts
         _adopt(self, parts)
 
-    def offer(self, step: Step, number: int, event: Event) -> list[Arrival] | None:
+    def offer(self, step: CorrelationStep, number: int, event: Event) -> list[Arrival] | None:
         found: list[Arrival] | None = None
         for below in step.steps:
             got = below.node.offer(below, number, event)
@@ -140,15 +140,15 @@ class AnyNode(Node):
         return [one for part in self.parts for one in part.held()]
 
 
-class AllNode(Node):
-    def __init__(self, parts: list[Node]) -> None:
+class AllNode(CorrelationNode):
+    def __init__(self, parts: list[CorrelationNode]) -> None:
         super().__init__()
         self.parts = parts
         self.kept: list[list[Arrival] | None] = [None] * len(parts)
         self.missing = len(parts)
         _adopt(self, parts)
 
-    def offer(self, step: Step, number: int, event: Event) -> list[Arrival] | None:
+    def offer(self, step: CorrelationStep, number: int, event: Event) -> list[Arrival] | None:
         kept = self.kept
         for below in step.steps:
             node = below.node
@@ -198,7 +198,7 @@ class Registration:
         self.owner = owner
         self.number = number  # in the order in which they were made
         self.asked = asked  # as the consumer wrote it
-        self.root: Node | None = None
+        self.root: CorrelationNode | None = None
         self.leaves: list[LeafNode] = []
         self.timers: list[TimerLeaf] = []
         self.deadlines: list[TimerLeaf] = []
@@ -211,7 +211,7 @@ class Registration:
         self.deadlines = []
         self.root = self._node(dependency, urgencies)
 
-    def _node(self, dependency: Dependency, urgencies: dict[str, Urgency]) -> Node:
+    def _node(self, dependency: Dependency, urgencies: dict[str, Urgency]) -> CorrelationNode:
         if isinstance(dependency, AllOf):
             return AllNode([self._node(part, urgencies) for part in dependency.parts])
         if isinstance(dependency, Interval | Deadline):
@@ -224,7 +224,7 @@ class Registration:
             return leaf
         return AnyNode([self._node(part, urgencies) for part in dependency.parts])
 
-    def _timer(self, dependency: Interval | Deadline, urgency: Urgency) -> Node:
+    def _timer(self, dependency: Interval | Deadline, urgency: Urgency) -> CorrelationNode:
         periodic = isinstance(dependency, Interval)
         leaf = TimerLeaf(self, len(self.timers), urgency, dependency.seconds, periodic)
         self.timers.append(leaf)
@@ -253,18 +253,18 @@ class Registration:
             leaf.start(timers, now)
 
 
-def steps_to(leaves: list[LeafNode]) -> Step:
+def steps_to(leaves: list[LeafNode]) -> CorrelationStep:
     """The part of a registration's tree that leads from its root to these leaves."""
-    made: dict[Node, Step] = {}
-    root: Step | None = None
+    made: dict[CorrelationNode, CorrelationStep] = {}
+    root: CorrelationStep | None = None
     for leaf in leaves:
-        node: Node | None = leaf
-        below: Step | None = None
+        node: CorrelationNode | None = leaf
+        below: CorrelationStep | None = None
         while node is not None:
             step = made.get(node)
             known = step is not None
             if step is None:
-                step = Step(node)
+                step = CorrelationStep(node)
                 made[node] = step
             if below is not None:
                 step.steps.append(below)
@@ -305,7 +305,7 @@ def most_urgent(arrivals: list[Arrival]) -> Urgency:
     return best
 
 
-def _adopt(parent: Node, parts: list[Node]) -> None:
+def _adopt(parent: CorrelationNode, parts: list[CorrelationNode]) -> None:
     for place, part in enumerate(parts):
         part.parent = parent
         part.place = place

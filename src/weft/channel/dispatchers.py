@@ -24,7 +24,7 @@ from bisect import insort
 from typing import TYPE_CHECKING
 
 from weft.channel.record import DROP
-from weft.channel.work import DISCARD_NEWEST, DISCARD_OLDEST, WAIT, WaterMarks, Work, WorkQueue
+from weft.channel.work import DISCARD_NEWEST, DISCARD_OLDEST, WAIT, PushWork, WaterMarks, WorkQueue
 from weft.model.errors import ChannelError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Immediate:
     def __init__(self, clock: Clock | None = None) -> None:
         self.clock = clock
 
-    def dispatch(self, work: Work) -> None:
+    def dispatch(self, work: PushWork) -> None:
         if self.clock is None:
             work.complete()
             return
@@ -56,10 +56,10 @@ class Immediate:
     def run_one(self) -> bool:
         return False
 
-    def hand_over(self, successor: Dispatcher) -> list[Work]:
+    def hand_over(self, successor: Dispatcher) -> list[PushWork]:
         return []
 
-    def take_over(self, work: list[Work]) -> None:
+    def take_over(self, work: list[PushWork]) -> None:
         for one in work:
             if one.receiver.connected:
                 self.dispatch(one)
@@ -81,10 +81,10 @@ class Queued:
         self._priorities: list[int] = []  # rising: the most urgent first
         self._arrived = 0
         self._pending = 0
-        self._running: Work | None = None
+        self._running: PushWork | None = None
         self._successor: Dispatcher | None = None
 
-    def dispatch(self, work: Work) -> None:
+    def dispatch(self, work: PushWork) -> None:
         if self._successor is not None:
             self._successor.dispatch(work)
             return
@@ -128,16 +128,16 @@ class Queued:
             self._pending += 1
         return True
 
-    def hand_over(self, successor: Dispatcher) -> list[Work]:
+    def hand_over(self, successor: Dispatcher) -> list[PushWork]:
         self._successor = successor
-        found: list[Work] = []
+        found: list[PushWork] = []
         while True:
             work = self._take()
             if work is None:
                 return found
             found.append(work)
 
-    def take_over(self, work: list[Work]) -> None:
+    def take_over(self, work: list[PushWork]) -> None:
         self._successor = None
         for one in work:
             queue = self._queue(one.preemption)
@@ -149,7 +149,7 @@ class Queued:
             else:
                 queue.put(one)
 
-    def _run(self, work: Work) -> bool:
+    def _run(self, work: PushWork) -> bool:
         clock = self.clock
         before = 0.0
         if clock is not None:
@@ -163,7 +163,7 @@ class Queued:
             work.account(before, clock())
         return finished
 
-    def _interrupts(self, work: Work) -> bool:
+    def _interrupts(self, work: PushWork) -> bool:
         return self.cooperative and (self._successor is not None or self._first(work.preemption) is not None)
 
     def _queue(self, priority: int) -> WorkQueue:
@@ -184,7 +184,7 @@ class Queued:
                 return queue
         return None
 
-    def _take(self) -> Work | None:
+    def _take(self) -> PushWork | None:
         while self._pending:
             for priority in self._priorities:
                 queue = self._queues[priority]

@@ -63,7 +63,7 @@ class Event:
         came = f", from {self.origin} {self.boot}/{self.number} via {self.via}" if self.origin else ""
         return f"Event(type {self.type}, source {self.source}, {self.payload!r}, created {self.created:g}, ttl {self.ttl}{came})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[Event], tuple[object, ...]]:
         """So that an event can go to another process."""
         fields = (self.type, self.source, self.payload, self.created, self.ttl)
         return Event, (*fields, self.origin, self.boot, self.number, self.via)

@@ -48,7 +48,7 @@ class News:
 Message = News | Event
 
 
-class Way:
+class ChannelPath:
     """What a neighbour has said of a channel."""
 
     def __init__(self, path: tuple[str, ...], patterns: set[Pattern]) -> None:
@@ -82,8 +82,8 @@ class Gateway:
         self.border = border
         self.neighbour = neighbour
         self.transmit = transmit
-        self.ways: dict[str, Way] = {}  # by channel, as the other end says
-        self.told: set[str] = set()  # of which channels it was told
+        self.paths: dict[str, ChannelPath] = {}  # by channel, as the other end says
+        self.informed: set[str] = set()  # of which channels it was informed
         self.counts: dict[Pattern, int] = {}  # how many channels beyond want it
         self.registered: dict[Pattern, int] = {}
         self.outward: ProxyPushSupplier | None = None
@@ -175,8 +175,8 @@ class Border:
         if self.gateways.pop(gateway.neighbour, None) is not gateway:
             raise ChannelError(f"the link from {self.channel.name} to {gateway.neighbour} is not open")
         gateway.disconnect()
-        origins = list(gateway.ways)
-        gateway.ways = {}
+        origins = list(gateway.paths)
+        gateway.paths = {}
         for origin in origins:
             if self._best.get(origin) is gateway:
                 self._choose(origin, now)
@@ -188,8 +188,8 @@ class Border:
         self.channel.ignore(self)
 
     def known(self) -> dict[str, tuple[str, ...]]:
-        """The channels that can be reached, and by which way."""
-        return {origin: best.ways[origin].path for origin, best in self._best.items()}
+        """The channels that can be reached, and by which path."""
+        return {origin: best.paths[origin].path for origin, best in self._best.items()}
 
     # What is wanted
 
@@ -202,51 +202,51 @@ class Border:
     def heard(self, gateway: Gateway, news: News, now: float) -> None:
         """Elsewhere."""
         origin = news.origin
-        way = gateway.ways.get(origin)
+        known = gateway.paths.get(origin)
         was_best = self._best.get(origin) is gateway
         if not news.path or self.channel.name in news.path:
-            if way is not None:
+            if known is not None:
                 if was_best:
                     self._drop(origin)
-                del gateway.ways[origin]
+                del gateway.paths[origin]
                 if was_best:
                     self._choose(origin, now)
             return
-        if not news.anew and way is not None and way.path == news.path:
-            self._amend(gateway, way, news, was_best, now)
+        if not news.anew and known is not None and known.path == news.path:
+            self._amend(gateway, known, news, was_best, now)
             return
         if was_best:
             self._drop(origin)
-        gateway.ways[origin] = Way(news.path, set(news.added))
+        gateway.paths[origin] = ChannelPath(news.path, set(news.added))
         self._choose(origin, now)
 
-    def _amend(self, gateway: Gateway, way: Way, news: News, was_best: bool, now: float) -> None:
-        """The same way, other patterns."""
-        added = frozenset(news.added - way.patterns)
-        removed = frozenset(news.removed & way.patterns)
-        way.patterns |= added
-        way.patterns -= removed
+    def _amend(self, gateway: Gateway, known: ChannelPath, news: News, was_best: bool, now: float) -> None:
+        """The same path, other patterns."""
+        added = frozenset(news.added - known.patterns)
+        removed = frozenset(news.removed & known.patterns)
+        known.patterns |= added
+        known.patterns -= removed
         if not was_best:
             return
         for pattern in added:
             gateway.ask(pattern, now)
         for pattern in removed:
             gateway.renounce(pattern)
-        path = (self.channel.name, *way.path)
+        path = (self.channel.name, *known.path)
         for other in list(self.gateways.values()):
-            if news.origin in other.told:
+            if news.origin in other.informed:
                 other.transmit(News(news.origin, path, added, removed))
 
     def _choose(self, origin: str, now: float) -> None:
         """The best way to a channel may be another one."""
-        offers = [one for one in self.gateways.values() if origin in one.ways]
-        best = min(offers, key=lambda one: (len(one.ways[origin].path), one.neighbour), default=None)
+        offers = [one for one in self.gateways.values() if origin in one.paths]
+        best = min(offers, key=lambda one: (len(one.paths[origin].path), one.neighbour), default=None)
         if best is not None and self._best.get(origin) is best:
             return
         self._drop(origin)
         if best is not None:
             self._best[origin] = best
-            for pattern in best.ways[origin].patterns:
+            for pattern in best.paths[origin].patterns:
                 best.ask(pattern, now)
         for gateway in list(self.gateways.values()):
             self._tell(gateway, News(origin, ()) if best is None else self._all_of(origin, best))
@@ -254,21 +254,21 @@ class Border:
     def _drop(self, origin: str) -> None:
         """Nothing is asked for a channel any more."""
         old = self._best.pop(origin, None)
-        if old is not None and origin in old.ways and old.outward is not None:
-            for pattern in old.ways[origin].patterns:
+        if old is not None and origin in old.paths and old.outward is not None:
+            for pattern in old.paths[origin].patterns:
                 old.renounce(pattern)
 
     def _all_of(self, origin: str, best: Gateway) -> News:
-        way = best.ways[origin]
-        return News(origin, (self.channel.name, *way.path), frozenset(way.patterns), anew=True)
+        known = best.paths[origin]
+        return News(origin, (self.channel.name, *known.path), frozenset(known.patterns), anew=True)
 
     def _tell(self, gateway: Gateway, news: News) -> None:
-        """A neighbour that stands in the path would ignore it: it is told that there is no way here."""
+        """A neighbour that stands in the path would ignore it: it is informed that there is no path here."""
         if news.path and gateway.neighbour not in news.path:
-            gateway.told.add(news.origin)
+            gateway.informed.add(news.origin)
             gateway.transmit(news)
-        elif news.origin in gateway.told:
-            gateway.told.discard(news.origin)
+        elif news.origin in gateway.informed:
+            gateway.informed.discard(news.origin)
             gateway.transmit(News(news.origin, ()))
 
     # Events

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from weft.channel.event import Events
 from weft.channel.qos import Publication
+from weft.channel.scheduling.urgency import Urgency
 from weft.channel.subscriptions import Pattern
-from weft.channel.work import Work
+from weft.channel.work import PushWork
 
 Clock = Callable[[], float]
 """Handed in by whoever owns the time; nothing here looks at a clock of its own."""
@@ -17,7 +18,7 @@ Clock = Callable[[], float]
 class PushConsumer(Protocol):
     """A plain function that takes the events will do as well."""
 
-    def push(self, events: Events, /) -> Any:
+    def push(self, events: Events, /) -> object:
         """Returns None when done.  Returning MORE, or being a generator, lets more urgent consumers come between."""
 
 
@@ -55,7 +56,7 @@ class Dispatcher(Protocol):
     and hurts nobody else; work of one urgency stays in order.
     """
 
-    def dispatch(self, work: Work, /) -> None: ...
+    def dispatch(self, work: PushWork, /) -> None: ...
 
     def must_yield(self) -> bool:
         """Asked by a consumer that runs: does something of a higher preemption priority wait?"""
@@ -66,15 +67,15 @@ class Dispatcher(Protocol):
     def run_one(self) -> bool:
         """Carry out what comes first; was there anything?  Where the dispatcher has threads of its own: always False."""
 
-    def hand_over(self, successor: Dispatcher, /) -> list[Work]:
+    def hand_over(self, successor: Dispatcher, /) -> list[PushWork]:
         """All that waits, in the order in which it would have been carried out.  What is interrupted from now on goes to the
         successor."""
 
-    def take_over(self, work: list[Work], /) -> None:
+    def take_over(self, work: list[PushWork], /) -> None:
         """What waited at another dispatcher.  None of it is discarded, whatever the water marks say."""
 
 
 class Scheduler(Protocol):
     """The run-time scheduler: an O(1) table (see `schedule`)."""
 
-    def urgency(self, rt_info: str, /) -> Any: ...
+    def urgency(self, rt_info: str, /) -> Urgency: ...

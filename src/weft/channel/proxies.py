@@ -7,8 +7,8 @@ his turn gets nothing; nobody is skipped or served twice on account of others.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from weft.channel.core import Core, Offer
 from weft.channel.correlation import Arrival, Owner, Registration, TimerLeaf, in_order, most_urgent
@@ -24,8 +24,8 @@ from weft.channel.qos import (
 )
 from weft.channel.record import PUSH, Happening, nanoseconds
 from weft.channel.scheduling.urgency import Urgency
-from weft.channel.subscriptions import Route, Target
-from weft.channel.work import MORE, Work
+from weft.channel.subscriptions import PushRoute, Target
+from weft.channel.work import MORE, PushWork
 from weft.model.errors import ChannelError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class ProxyPushSupplier(Owner):
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._push: Callable[[Events], Any] = _nobody
+        self._push: Callable[[Events], object] = _nobody
         self._registrations: dict[int, Registration] = {}
         self._registered = 0
         self._arrived = 0
@@ -57,7 +57,7 @@ class ProxyPushSupplier(Owner):
         self.last_error: Exception | None = None
 
     def connect_push_consumer(
-        self, consumer: PushConsumer | Callable[[Events], Any], qos: ConsumerQos, now: float
+        self, consumer: PushConsumer | Callable[[Events], object], qos: ConsumerQos, now: float
     ) -> None:
         """From now on; timeouts count from here."""
         core = self._core
@@ -189,7 +189,7 @@ class ProxyPushSupplier(Owner):
             self.run(events)
         else:
             self.pushes += 1
-            core.dispatcher.dispatch(Work(self, events, urgency, now))
+            core.dispatcher.dispatch(PushWork(self, events, urgency, now))
 
     def run(self, events: Events) -> None:
         """Push at once, and to the end."""
@@ -201,21 +201,21 @@ class ProxyPushSupplier(Owner):
         except Exception as error:
             self.failed(events, error)
 
-    def _complete(self, answer: Any, events: Events) -> None:
+    def _complete(self, answer: object, events: Events) -> None:
         while answer is MORE:
             answer = self._push(events)
-        if hasattr(answer, "__next__"):
+        if isinstance(answer, Iterator):
             for _ in answer:
                 pass
 
     # As the receiver of work
 
     @property
-    def consumer(self) -> Callable[[Events], Any]:
+    def consumer(self) -> Callable[[Events], object]:
         """What is called, for hosts that call it elsewhere."""
         return self._push
 
-    def call(self, events: Events) -> Any:
+    def call(self, events: Events) -> object:
         return self._push(events)
 
     def failed(self, events: Events, error: Exception) -> None:
@@ -243,7 +243,7 @@ class ProxyPushSupplier(Owner):
         if observer is not None:
             observer.hanging(self.name, events, seconds)
 
-    def happened(self, kind: str, work: Work, at: float, queue: int, detail: str) -> None:
+    def happened(self, kind: str, work: PushWork, at: float, queue: int, detail: str) -> None:
         record = self._core.record
         if record is not None:
             due = nanoseconds(work.due) if work.due else 0
@@ -347,8 +347,8 @@ class ProxyPushConsumer:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._publications: dict[tuple[int, int], Publication] = {}
-        self._routes: dict[tuple[int, int], Route] = {}
-        self._last: Route = Route(ANY, ANY)  # never fresh
+        self._routes: dict[tuple[int, int], PushRoute] = {}
+        self._last: PushRoute = PushRoute(ANY, ANY)  # never fresh
         self._offer: Offer | None = None
         self._was_connected = False
         self.name = ""
@@ -386,7 +386,7 @@ class ProxyPushConsumer:
             self.connected = False
             del self._core.suppliers[self]
             self._routes = {}
-            self._last = Route(ANY, ANY)
+            self._last = PushRoute(ANY, ANY)
             if self._offer is not None:
                 self._core.offers.remove(self._offer)
 
@@ -447,7 +447,7 @@ class ProxyPushConsumer:
                 return found.rt_info
         return ""
 
-    def _find(self, event: Event) -> Route:
+    def _find(self, event: Event) -> PushRoute:
         """The route, which is checked against the publications once and then known."""
         key = (event.source, event.type)
         route = self._routes.get(key)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from weft.channel.record import DROP, NANO, nanoseconds
-from weft.channel.work import Work, WorkQueue
+from weft.channel.work import PushWork, WorkQueue
 
 if TYPE_CHECKING:
     from weft.channel.channel import EventChannel
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _Job:
-    def __init__(self, work: Work, cost: float) -> None:
+    def __init__(self, work: PushWork, cost: float) -> None:
         self.work = work
         self.cost = cost
         self.left = nanoseconds(cost)
@@ -32,7 +32,7 @@ class _Job:
 class SimulatedProcessor:
     """`cost`: the seconds of a push.  `run` lets time pass."""
 
-    def __init__(self, cost: Callable[[Work], float], preemptive: bool) -> None:
+    def __init__(self, cost: Callable[[PushWork], float], preemptive: bool) -> None:
         self.cost = cost
         self.preemptive = preemptive
         self._at = 0  # nanoseconds
@@ -77,7 +77,7 @@ class SimulatedProcessor:
 
     # As a dispatcher
 
-    def dispatch(self, work: Work) -> None:
+    def dispatch(self, work: PushWork) -> None:
         self._arrived += 1
         work.number = self._arrived
         queue = self._queues.get(work.preemption)
@@ -102,8 +102,8 @@ class SimulatedProcessor:
         self._complete(job)
         return True
 
-    def hand_over(self, successor: Dispatcher) -> list[Work]:
-        found: list[Work] = []
+    def hand_over(self, successor: Dispatcher) -> list[PushWork]:
+        found: list[PushWork] = []
         for priority in self._priorities:
             if priority in self._begun:
                 found.append(self._begun.pop(priority).work)
@@ -112,7 +112,7 @@ class SimulatedProcessor:
                 found.append(queue.take())
         return found
 
-    def take_over(self, work: list[Work]) -> None:
+    def take_over(self, work: list[PushWork]) -> None:
         for one in work:
             self.dispatch(one)
 

@@ -13,7 +13,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from weft.channel.correlation import AnyNode, LeafNode, Node, Registration, Step, steps_to
+from weft.channel.correlation import (
+    AnyNode,
+    CorrelationNode,
+    CorrelationStep,
+    LeafNode,
+    Registration,
+    steps_to,
+)
 from weft.channel.event import ANY
 from weft.channel.scheduling.urgency import Urgency
 
@@ -38,14 +45,14 @@ class Target:
         self.urgency: Urgency = first.urgency
         self.plain = len(leaves) == 1 and _is_plain(first)
         self.registrations: list[Registration] = []
-        self.steps: list[Step] = []
+        self.steps: list[CorrelationStep] = []
         if not self.plain:
             for registration, mine in _by_registration(leaves):
                 self.registrations.append(registration)
                 self.steps.append(steps_to(mine))
 
 
-class Route:
+class PushRoute:
     """Who gets the events of one source and type."""
 
     __slots__ = ("crosses", "fresh", "source", "targets", "type")
@@ -61,8 +68,8 @@ class Route:
 class Subscriptions:
     def __init__(self) -> None:
         self._tables: dict[int, dict[int, dict[LeafNode, None]]] = {}
-        self._routes: dict[int, dict[int, Route]] = {}  # source → type
-        self._by_type: dict[int, dict[int, Route]] = {}  # type → source
+        self._routes: dict[int, dict[int, PushRoute]] = {}  # source → type
+        self._by_type: dict[int, dict[int, PushRoute]] = {}  # type → source
         self._known = 0
         self.built = 0  # how often a route was worked out
 
@@ -93,14 +100,14 @@ class Subscriptions:
                         found.extend(leaves)
         return found
 
-    def route(self, source: int, type: int) -> Route:
+    def route(self, source: int, type: int) -> PushRoute:
         """The route of a concrete pair, ready for use."""
         types = self._routes.get(source)
         route = types.get(type) if types is not None else None
         if route is None:
             if self._known >= ROUTES:
                 self._forget()
-            route = Route(source, type)
+            route = PushRoute(source, type)
             self._routes.setdefault(source, {})[type] = route
             self._by_type.setdefault(type, {})[source] = route
             self._known += 1
@@ -108,7 +115,7 @@ class Subscriptions:
             self.refresh(route)
         return route
 
-    def refresh(self, route: Route) -> None:
+    def refresh(self, route: PushRoute) -> None:
         self.built += 1
         route.targets = targets(self.match(route.source, route.type))
         route.crosses = any(target.registration.owner.is_gateway for target in route.targets)
@@ -142,7 +149,7 @@ class Subscriptions:
 
 def _is_plain(leaf: LeafNode) -> bool:
     """Only disjunctions above it, and nothing that has to hear of its firing."""
-    node: Node | None = leaf.parent
+    node: CorrelationNode | None = leaf.parent
     while node is not None:
         if not isinstance(node, AnyNode):
             return False
@@ -165,7 +172,7 @@ def _by_registration(leaves: list[LeafNode]) -> list[tuple[Registration, list[Le
     return [(mine[number][0].registration, mine[number]) for number in sorted(mine)]
 
 
-def _stale(routes: dict[int, Route] | None) -> None:
+def _stale(routes: dict[int, PushRoute] | None) -> None:
     if routes is not None:
         for route in routes.values():
             route.fresh = False

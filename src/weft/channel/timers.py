@@ -35,9 +35,6 @@ class Timer:
         self.number = number
         self.place = NOWHERE
 
-    def is_scheduled(self) -> bool:
-        return self.place != NOWHERE
-
 
 class Timers:
     def __init__(self) -> None:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from weft.channel.event import Events
 from weft.channel.record import DISPATCH, DONE, DROP, MISS, OVERRUN
@@ -40,7 +41,7 @@ class Receiver:
     name: str
     connected: bool
 
-    def call(self, events: Events) -> Any:
+    def call(self, events: Events) -> object:
         """The consumer's push."""
         raise NotImplementedError
 
@@ -59,11 +60,11 @@ class Receiver:
     def hangs(self, events: Events, seconds: float) -> None:
         """It has not come back for so long."""
 
-    def happened(self, kind: str, work: Work, at: float, queue: int, detail: str) -> None:
+    def happened(self, kind: str, work: PushWork, at: float, queue: int, detail: str) -> None:
         """For the record, if there is one (see `record`)."""
 
 
-class Work:
+class PushWork:
     __slots__ = (
         "begun",
         "due",
@@ -95,7 +96,7 @@ class Work:
         self.pushed = now
         self.due = now + urgency.within if urgency.within else 0.0
         self.number = 0  # in the order of arrival at the dispatcher
-        self.rest: Any = None  # the generator of a consumer that has begun
+        self.rest: Iterator[object] | None = None  # the generator of a consumer that has begun
         self.begun = False
         self.spent = 0.0
         self.stopped = 0.0  # when it ended or was interrupted
@@ -112,7 +113,7 @@ class Work:
                     return True
                 if answer is MORE:
                     return False
-                if not hasattr(answer, "__next__"):
+                if not isinstance(answer, Iterator):
                     return True
                 self.rest = answer
             for _ in self.rest:
@@ -160,24 +161,24 @@ class WorkQueue:
 
     def __init__(self, ages: bool = True) -> None:
         self._aged = ages
-        self.begun: Work | None = None  # at most one: within a priority nothing interrupts
-        self._heap: list[tuple[float, int, int, Work]] = []
-        self._ages: deque[Work] = deque()
+        self.begun: PushWork | None = None  # at most one: within a priority nothing interrupts
+        self._heap: list[tuple[float, int, int, PushWork]] = []
+        self._ages: deque[PushWork] = deque()
         self.length = 0
 
-    def put(self, work: Work) -> None:
+    def put(self, work: PushWork) -> None:
         work.gone = False
         heapq.heappush(self._heap, (work.key, work.sub, work.number, work))
         if self._aged:
             self._ages.append(work)
         self.length += 1
 
-    def put_back(self, work: Work) -> None:
+    def put_back(self, work: PushWork) -> None:
         """It was interrupted, and is the first to go on."""
         self.begun = work
         self.length += 1
 
-    def take(self) -> Work:
+    def take(self) -> PushWork:
         """The first; there must be one."""
         self.length -= 1
         if self.begun is not None:
@@ -192,7 +193,7 @@ class WorkQueue:
                     self._tidy()
                 return work
 
-    def discard_oldest(self) -> Work | None:
+    def discard_oldest(self) -> PushWork | None:
         """Of what has not begun, what came first."""
         while self._ages:
             work = self._ages.popleft()

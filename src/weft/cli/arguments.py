@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable
-from typing import Any
 
 LOCAL = "127.0.0.1:15164"
 
@@ -77,13 +76,13 @@ def real(minimum: float) -> Callable[[str], float]:
 
 
 def add_record(parser: argparse.ArgumentParser) -> None:
-    """Whether runs are recorded, and where (docs/recording.md)."""
+    """Whether runs are recorded, and where (docs/how-to/recording.md)."""
     either = parser.add_mutually_exclusive_group()
     either.add_argument("--record", metavar="DIR", help="where runs are recorded (default runs)")
     either.add_argument("--no-record", action="store_true", help="do not record runs")
 
 
-def record_flags(arguments: argparse.Namespace) -> dict[str, Any]:
+def record_flags(arguments: argparse.Namespace) -> dict[str, object]:
     """As settings take it: who names a folder wants it recorded."""
     return {
         "record.on": False if arguments.no_record else True if arguments.record else None,
@@ -92,29 +91,29 @@ def record_flags(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def add_log(parser: argparse.ArgumentParser, shown: str = "") -> None:
-    """How the log is written, and spans of calls (docs/logs.md).  `shown`: what else the form does."""
+    """How the log is written, and spans of calls (docs/how-to/logs.md).  `shown`: what else the form does."""
     from weft.host.log import FORMS  # which commands that have no log need not wait for
 
     parser.add_argument(
         "--log",
         choices=FORMS,
-        help=f"how the log is written: text, or json for programs{shown} (docs/logs.md)",
+        help=f"how the log is written: text, or json for programs{shown} (docs/how-to/logs.md)",
     )
     parser.add_argument(
         "--otel",
         action="store_true",
-        help="spans of calls for OpenTelemetry (docs/logs.md); needs weft[otel]",
+        help="spans of calls for OpenTelemetry (docs/how-to/logs.md); needs weft[otel]",
     )
 
 
-def log_flags(arguments: argparse.Namespace) -> dict[str, Any]:
+def log_flags(arguments: argparse.Namespace) -> dict[str, object]:
     """As settings take it."""
     return {"serve.log": arguments.log, "serve.otel": True if arguments.otel else None}
 
 
 def add_console(parser: argparse.ArgumentParser) -> None:
-    """Whether there is a console, and where (docs/console.md)."""
-    group = parser.add_argument_group("the console (see docs/console.md)")
+    """Whether there is a console, and where (docs/how-to/console.md)."""
+    group = parser.add_argument_group("the console (see docs/how-to/console.md)")
     group.add_argument("--no-console", action="store_true", help="do not start it")
     group.add_argument(
         "--console-port", type=whole(0), metavar="PORT", help="its port (default: any that is free)"
@@ -129,7 +128,7 @@ def add_console(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def console_flags(arguments: argparse.Namespace) -> dict[str, Any]:
+def console_flags(arguments: argparse.Namespace) -> dict[str, object]:
     """As settings take it."""
     return {
         "console.on": False if arguments.no_console else None,

@@ -1,119 +1,45 @@
-"""`weft bench`: measurements, with their floor from the same run.  `docs/benchmarks.md` holds the last honest table."""
+"""`weft bench`: measurements, with their floor from the same run.  `docs/benchmarks.md` holds the last honest table.
+
+The benchmarks are a package of their own, `weft_benchmarks`, in `benchmarks/` at the top of the repository.  A wheel brings
+it along; an editable install does not, so that here it is looked for beside `src`.
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
-from typing import Any
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 
-from weft.cli.arguments import whole
-from weft.cli.bench_commands import (
-    channel,
-    console,
-    crowd,
-    ddm,
-    domains,
-    fedpro,
-    mesh,
-    orders,
-    record,
-    review,
-    tso,
-)
-from weft.cli.benchmarks.runner import COMPILED, PURE, alternate, can_run_compiled, load
+from weft.model.errors import WeftError
 
-_MODULE = "weft.cli.benchmarks.embedded"
-_INTERACTIONS = f"{_MODULE}:interactions"
-_DISCOVERIES = f"{_MODULE}:discoveries"
-_MEMORY = f"{_MODULE}:memory"
-
-# What docs/benchmarks.md compares with: CPU µs compiled, bytes.
-AIMS = {"one_to_one_us": 6.0, "further_receiver_us": 1.5, "bytes_per_object": 2048.0}
+PACKAGE = "weft_benchmarks"
+_CHECKOUT = Path(__file__).resolve().parents[3] / "benchmarks"
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("bench", help="measure, with the floor in the same run")
+    if not find_benchmarks():
+        parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+        parser.set_defaults(func=_say_what_is_missing)
+        return
     kinds = parser.add_subparsers(title="benchmarks", metavar="BENCHMARK", required=True)
-    embedded = kinds.add_parser("embedded", help="messages and objects in one process")
-    embedded.add_argument("--json", action="store_true", help="print the results as JSON")
-    embedded.add_argument(
-        "--repeats", type=whole(1), default=5, help="rounds to take the median of (default %(default)s)"
+    import_module(f"{PACKAGE}.commands").register(kinds)
+
+
+def find_benchmarks(checkout: Path = _CHECKOUT) -> bool:
+    """Return whether the benchmarks can be imported; those of a source checkout are put on the path."""
+    if find_spec(PACKAGE) is not None:
+        return True
+    if not (checkout / PACKAGE / "__init__.py").is_file():
+        return False
+    sys.path.append(str(checkout))
+    return True
+
+
+def _say_what_is_missing(arguments: argparse.Namespace) -> int:
+    raise WeftError(
+        f"the benchmarks are not installed: there is no package {PACKAGE}, and no folder {_CHECKOUT}; "
+        "run `weft bench` in a checkout of the repository, or install Weft from a wheel"
     )
-    embedded.add_argument("--no-objects", action="store_true", help="leave out the 10,000 objects")
-    embedded.set_defaults(func=run_embedded)
-    fedpro.register(kinds)
-    ddm.register(kinds)
-    channel.register(kinds)
-    console.register(kinds)
-    crowd.register(kinds)
-    domains.register(kinds)
-    mesh.register(kinds)
-    orders.register(kinds)
-    record.register(kinds)
-    review.register(kinds)
-    tso.register(kinds)
-
-
-def run_embedded(arguments: argparse.Namespace) -> int:
-    results = measure_embedded(arguments.repeats, objects=not arguments.no_objects)
-    print(json.dumps(results, indent=2) if arguments.json else as_text(results))
-    return 0
-
-
-def measure_embedded(repeats: int, objects: bool) -> dict[str, Any]:
-    builds = [COMPILED, PURE] if can_run_compiled() else [PURE]
-    before = load()
-    results: dict[str, Any] = {"benchmark": "embedded", "machine": before, "interactions": [], "objects": []}
-    for (_, build), found in alternate([_INTERACTIONS], builds, repeats).items():
-        results["interactions"].append({"build": build, **_figures(found), "ratio": _ratios(found)})
-    if objects:
-        rounds = max(1, repeats // 2)
-        discovered = alternate([_DISCOVERIES], builds, rounds)
-        remembered = alternate([_MEMORY], builds, 1)
-        for build in builds:
-            figures = {**_figures(discovered[_DISCOVERIES, build]), **_figures(remembered[_MEMORY, build])}
-            results["objects"].append({"build": build, "federates": 100, "attributes": 10, **figures})
-    results["machine"]["load_average_after"] = load()["load_average"]
-    return results
-
-
-def _figures(found: dict[str, float]) -> dict[str, float]:
-    return {name: round(value, 4) for name, value in found.items() if name != "compiled"}
-
-
-def _ratios(found: dict[str, float]) -> dict[str, float]:
-    floor = found["floor_us"]
-    return {name.removesuffix("_us"): round(found[name] / floor, 1) for name in found if name.endswith("_us")}
-
-
-def as_text(results: dict[str, Any]) -> str:
-    machine = results["machine"]
-    loads = f"load {machine['load_average']:.2f} before and {machine['load_average_after']:.2f} after"
-    lines = [
-        f"{machine['cores']} cores, {loads}, Python {machine['python']}",
-        "",
-        "CPU per interaction, in µs (and as a multiple of the floor)",
-        f"{'build':<10}{'one to one':>18}{'one to seven':>18}{'each further':>18}{'floor':>10}",
-    ]
-    for row in results["interactions"]:
-        cells = [
-            f"{row[f'{name}_us']:.2f} ({row['ratio'][name]:.0f}×)"
-            for name in ("one_to_one", "one_to_seven", "further_receiver")
-        ]
-        lines.append(
-            f"{row['build']:<10}" + "".join(f"{cell:>18}" for cell in cells) + f"{row['floor_us']:>10.3f}"
-        )
-    lines.append(f"{'aim':<10}{AIMS['one_to_one_us']:>18.2f}{'':>18}{AIMS['further_receiver_us']:>18.2f}")
-    if results["objects"]:
-        lines += [
-            "",
-            "100 federates that each discover every object (10 attributes)",
-            f"{'build':<10}{'bytes/object':>14}{'µs/discovery, 1,000':>22}{'10,000':>10}{'growth':>10}",
-        ]
-        lines += [
-            f"{row['build']:<10}{row['bytes_per_object']:>14.0f}{row['few_us']:>22.2f}{row['many_us']:>10.2f}"
-            f"{row['growth']:>9.1f}×"
-            for row in results["objects"]
-        ]
-        lines.append(f"{'aim':<10}{AIMS['bytes_per_object']:>14.0f}{'':>32}{'10.0×':>10}")
-    return "\n".join(lines)

@@ -1,7 +1,7 @@
 """The examples at the end of every `--help`: two or more for each command, all of which work (a test runs them).
 
-They speak of files that a person has: `harbour.xml` (docs/tutorial.md), `my.fed`, `my.rid`, a `domains.toml` of `weft domains
-plan`, recorded runs below `runs`, and a server at the usual port.
+They speak of files that a person has: `harbour.xml` (docs/tutorials/federate.md), `my.fed`, `my.rid`, a `domains.toml`
+of `weft domains plan`, recorded runs below `runs`, and a server at the usual port.
 """
 
 from __future__ import annotations

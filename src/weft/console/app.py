@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -17,18 +16,18 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 import weft
 from weft.console import metrics, security
-from weft.console.answers import Problem, answer, bounded_json, problem
-from weft.console.asking import Asking, Link, NodeLink
+from weft.console.answers import RequestProblem, answer, bounded_json, problem
+from weft.console.asking import Asking, NodeConnection, NodeLink
 from weft.console.door import Door, caller_of
 from weft.console.openapi import description
-from weft.console.pages import INTERVAL, MOST, Page, Publication
+from weft.console.pages import INTERVAL, MOST, Page, ShownPicture
 from weft.console.picture import SECTIONS, Look, Painter, look_of, sections_of, view
 from weft.console.runs import Reviews, RunError, Shelf
 from weft.console.static import Files
 from weft.console.steering import steering_of
+from weft.console.surveys import section
 from weft.model.errors import WeftError
-
-Object = dict[str, Any]
+from weft.model.json_types import JsonObject
 
 RUNS_SECONDS = 2.0  # from one look at the recorded runs to the next
 FRESH_SECONDS = 2.5  # a request for the picture waits so long for nodes to answer
@@ -37,15 +36,15 @@ BODY_BYTES = 16 << 10
 LISTEN_SECONDS = 0.02  # a page is listened to so often at most
 
 
-class Console:
+class RunningConsole:
     """All that one console is, behind its routes."""
 
     def __init__(
         self,
-        guard: security.Guard,
+        guard: security.ConsoleGuard,
         recordings: str = "",
         report: Callable[[str], None] = lambda text: None,
-        connect: Callable[[str, str], Link] = NodeLink,
+        connect: Callable[[str, str], NodeConnection] = NodeLink,
         reviews: Callable[[Shelf], Reviews] = Reviews,
     ) -> None:
         self.guard = guard
@@ -59,10 +58,10 @@ class Console:
         self._numbered = 0
         self._seen = asyncio.Event()
         self._looked = float("-inf")
-        self._waiting_news: list[Object] = []
+        self._waiting_news: list[JsonObject] = []
         self.asking: Asking | None = None
 
-    def told(self, news: Object) -> None:
+    def told(self, news: JsonObject) -> None:
         """Of a node, in the thread of the loop; before the loop runs it is kept."""
         if self.asking is None:
             self._waiting_news.append(news)
@@ -109,7 +108,7 @@ class Console:
         self._ask(sections_of(page.look for page in self.pages))
         await self._look_at_runs()
         self._numbered += 1
-        publication = Publication(self._numbered, self.picture())
+        publication = ShownPicture(self._numbered, self.picture())
         for page in self.pages:
             page.offer(publication)
 
@@ -124,7 +123,7 @@ class Console:
             self._looked = now
             await asyncio.to_thread(self._shelf.look)
 
-    def picture(self) -> Object:
+    def picture(self) -> JsonObject:
         painted = self.painter.paint(time.monotonic())
         return {
             **painted,
@@ -132,7 +131,7 @@ class Console:
             "console": {"version": weft.__version__, "pages": len(self.pages)},
         }
 
-    async def fresh(self, sections: frozenset[str]) -> Object:
+    async def fresh(self, sections: frozenset[str]) -> JsonObject:
         """A picture of now: every node has answered since, or failed to, or had its time."""
         assert self.asking is not None
         began = time.monotonic()
@@ -157,10 +156,10 @@ class Console:
         chosen = request.query_params.get("sections")
         sections = frozenset(SECTIONS if chosen is None else filter(None, chosen.split(",")))
         if not sections <= frozenset(SECTIONS):
-            raise Problem(400, f"sections are of {', '.join(SECTIONS)}")
+            raise RequestProblem(400, f"sections are of {', '.join(SECTIONS)}")
         look = Look(request.query_params.get("federation"), sections)
         picture = view(await self.fresh(sections_of([look])), look)
-        console = {**picture["console"], "may_steer": caller_of(request.scope).may_steer}
+        console = {**section(picture, "console"), "may_steer": caller_of(request.scope).may_steer}
         return answer({**picture, "console": console})
 
     async def get_description(self, request: Request) -> Response:
@@ -177,17 +176,17 @@ class Console:
             await self.fresh(sections_of([]))
             place = self.painter.place_of(wanted.federation, time.monotonic())
         if place is None or self.asking is None or place not in self.asking.places:
-            raise Problem(404, f"no node that answers knows a federation {wanted.federation[:100]!r}")
+            raise RequestProblem(404, f"no node that answers knows a federation {wanted.federation[:100]!r}")
         self._report(f"the operator asks: {wanted}")
         job = self.asking.do(place, lambda link: link.steer(wanted.action, wanted.federation, wanted.target))
         try:
             done = await asyncio.wait_for(asyncio.wrap_future(job), STEER_SECONDS)
         except TimeoutError:
-            raise Problem(
+            raise RequestProblem(
                 504, f"{place} did not answer within {STEER_SECONDS:g} s; look at what became of it"
             ) from None
         except WeftError as error:
-            raise Problem(409, str(error)) from error
+            raise RequestProblem(409, str(error)) from error
         return answer({**done, "ok": True})
 
     async def start_review(self, request: Request) -> Response:
@@ -246,7 +245,7 @@ async def _listen(page: Page, websocket: WebSocket) -> None:
 
 
 async def _said(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Problem | RunError)
+    assert isinstance(error, RequestProblem | RunError)
     return problem(error.status, error.reason)
 
 
@@ -260,7 +259,7 @@ async def _broken(request: Request, error: Exception) -> Response:
     return problem(500, "internal error, please report it; the console's log says more")
 
 
-def application(console: Console) -> ASGIApp:
+def application(console: RunningConsole) -> ASGIApp:
     routes = [
         Route("/", console.index),
         Route("/static/{name}", console.static),
@@ -276,6 +275,12 @@ def application(console: Console) -> ASGIApp:
     inner = Starlette(
         routes=routes,
         lifespan=console.living,
-        exception_handlers={Problem: _said, RunError: _said, 404: _unknown, 405: _unknown, 500: _broken},
+        exception_handlers={
+            RequestProblem: _said,
+            RunError: _said,
+            404: _unknown,
+            405: _unknown,
+            500: _broken,
+        },
     )
     return Door(inner, console.guard)

@@ -12,12 +12,13 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, Protocol
+from typing import Protocol
 
 from weft.console.picture import Painter
 from weft.federate import FederateAmbassador, RTIambassador
 from weft.host.conventions import OPERATOR
 from weft.model.enums import CallbackModel
+from weft.model.json_types import JsonObject
 from weft.model.records import Credentials, RtiConfiguration
 
 INTERVAL = 0.5
@@ -35,32 +36,33 @@ Post = Callable[[Callable[[], object]], None]
 """Has something done in the thread that paints."""
 
 
-class Link(Protocol):
+class NodeConnection(Protocol):
     """A connection to a node."""
 
-    def survey(self, sections: tuple[str, ...]) -> dict[str, Any]: ...
+    def survey(self, sections: tuple[str, ...]) -> JsonObject: ...
 
-    def steer(self, action: str, federation: str, target: str | int | None) -> dict[str, Any]: ...
+    def steer(self, action: str, federation: str, target: str | int | None) -> JsonObject: ...
 
     def close(self) -> None: ...
+
+
+Job = Callable[[NodeConnection], JsonObject]
 
 
 class NodeLink:
     """Over the Federate Protocol, as an operator where there is a key."""
 
     def __init__(self, address: str, key: str) -> None:
-        self._rti: Any = RTIambassador()
+        self._rti = RTIambassador()
         credentials = Credentials(OPERATOR, key.encode()) if key else None
         configuration = RtiConfiguration(rti_address=address, additional_settings=_PATIENCE)
         self._rti.connect(FederateAmbassador(), CallbackModel.EVOKED, configuration, credentials)
 
-    def survey(self, sections: tuple[str, ...]) -> dict[str, Any]:
-        found: dict[str, Any] = self._rti.query_survey(sections)
-        return found
+    def survey(self, sections: tuple[str, ...]) -> JsonObject:
+        return self._rti.query_survey(sections)
 
-    def steer(self, action: str, federation: str, target: str | int | None) -> dict[str, Any]:
-        found: dict[str, Any] = self._rti.steer(action, federation, target)
-        return found
+    def steer(self, action: str, federation: str, target: str | int | None) -> JsonObject:
+        return self._rti.steer(action, federation, target)
 
     def close(self) -> None:
         with contextlib.suppress(Exception):  # it may be gone, which is as good
@@ -77,7 +79,7 @@ class _Station:
         key: str,
         painter: Painter,
         post: Post,
-        connect: Callable[[str, str], Link],
+        connect: Callable[[str, str], NodeConnection],
     ) -> None:
         self._place = place
         self._address = address
@@ -85,11 +87,11 @@ class _Station:
         self._painter = painter
         self._post = post
         self._connect = connect
-        self._link: Link | None = None
+        self._link: NodeConnection | None = None
         self._changed = threading.Condition()
         self._sections: tuple[str, ...] = ()
         self._wanted_until = 0.0
-        self._jobs: deque[tuple[Callable[[Link], Any], Future[Any]]] = deque()
+        self._jobs: deque[tuple[Job, Future[JsonObject]]] = deque()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name=f"asks {place}", daemon=True)
         self._thread.start()
@@ -99,8 +101,8 @@ class _Station:
             self._sections, self._wanted_until = sections, max(until, self._wanted_until)
             self._changed.notify()
 
-    def do(self, job: Callable[[Link], Any]) -> Future[Any]:
-        done: Future[Any] = Future()
+    def do(self, job: Job) -> Future[JsonObject]:
+        done: Future[JsonObject] = Future()
         with self._changed:
             self._jobs.append((job, done))
             self._changed.notify()
@@ -156,13 +158,13 @@ class _Station:
         self._tell(lambda: self._painter.answered(self._place, survey, time.monotonic()))
         return began
 
-    def _work(self, job: Callable[[Link], Any], done: Future[Any]) -> None:
+    def _work(self, job: Job, done: Future[JsonObject]) -> None:
         try:
             done.set_result(job(self._connected()))
         except Exception as error:
             done.set_exception(error)
 
-    def _connected(self) -> Link:
+    def _connected(self) -> NodeConnection:
         if self._link is None:
             self._link = self._connect(self._address, self._key)
         return self._link
@@ -190,7 +192,9 @@ def next_time(began: float, answered: float) -> float:
 class Asking:
     """All nodes of a console."""
 
-    def __init__(self, painter: Painter, post: Post, connect: Callable[[str, str], Link] = NodeLink) -> None:
+    def __init__(
+        self, painter: Painter, post: Post, connect: Callable[[str, str], NodeConnection] = NodeLink
+    ) -> None:
         self._painter = painter
         self._post = post
         self._connect = connect
@@ -198,7 +202,7 @@ class Asking:
         self._addresses: dict[str, tuple[str, str]] = {}
         self._leases: dict[str, float] = {}  # section: until when somebody looks at it
 
-    def told(self, news: dict[str, Any]) -> None:
+    def told(self, news: JsonObject) -> None:
         """Whoever started nodes tells of them: {"node", "address", "key"} once it is up, {"node", "state", "why"} otherwise."""
         address = str(news.get("address", ""))
         place = str(news.get("node") or address)
@@ -244,7 +248,7 @@ class Asking:
         """Nodes that can be asked."""
         return list(self._stations)
 
-    def do(self, place: str, job: Callable[[Link], Any]) -> Future[Any]:
+    def do(self, place: str, job: Job) -> Future[JsonObject]:
         return self._stations[place].do(job)
 
     def close(self) -> None:

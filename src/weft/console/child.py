@@ -15,14 +15,14 @@ import os
 import socket
 import ssl
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from weft.console.security import Guard, Tokens, is_loopback
+from weft.console.security import ConsoleGuard, Tokens, is_loopback
 from weft.host.files.private import private
-from weft.host.settings import Console as ConsoleSettings
+from weft.host.settings import ConsoleSettings as ConsoleSettings
 from weft.model.errors import SettingsError
+from weft.model.json_types import Json, JsonObject
 
 NEEDS = ("starlette", "uvicorn", "websockets")
 INSTALL = "pip install 'weft[console]'"
@@ -54,8 +54,8 @@ class ConsoleChild:
             f"  to look   {self.guard.url(tokens.reader)}",
         ]
 
-    async def start(self, nodes: list[dict[str, Any]], recordings: str) -> None:
-        start = {
+    async def start(self, nodes: Sequence[Mapping[str, Json]], recordings: str) -> None:
+        start: JsonObject = {
             "host": self.guard.host,
             "port": self.guard.port,
             "operator": self.guard.tokens.operator,
@@ -92,14 +92,14 @@ class ConsoleChild:
                 start_new_session=True,  # Ctrl-C is for whoever started it
             )
 
-    def tell(self, node: str, **facts: Any) -> None:
+    def tell(self, node: str, **facts: Json) -> None:
         """Of a node, if it is not what was said before."""
         text = json.dumps(facts, sort_keys=True)
         if self._told.get(node) != text:
             self._told[node] = text
             self._write({"node": node, **facts})
 
-    def _write(self, said: dict[str, Any]) -> None:
+    def _write(self, said: Mapping[str, Json]) -> None:
         process = self._process
         if process is not None and process.stdin is not None and process.returncode is None:
             with contextlib.suppress(OSError, RuntimeError):
@@ -156,9 +156,9 @@ def check(settings: ConsoleSettings) -> None:
         )
 
 
-def guard_of(settings: ConsoleSettings, listening: socket.socket) -> Guard:
+def guard_of(settings: ConsoleSettings, listening: socket.socket) -> ConsoleGuard:
     names = {name.strip().lower() for name in settings.names.split(",") if name.strip()}
     if not is_loopback(settings.host):
         names.add(socket.gethostname().lower())
     port: int = listening.getsockname()[1]
-    return Guard(Tokens.make(), settings.host, port, bool(settings.cert), frozenset(names))
+    return ConsoleGuard(Tokens.make(), settings.host, port, bool(settings.cert), frozenset(names))

@@ -9,17 +9,17 @@ person with a browser still gets in.
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 MOST = 256
 PATIENCE = 10.0
 HEAD_BYTES = 16 << 10
-BACKLOG = (
-    1024  # connections that wait to be accepted, so that a flood does not make others wait for a second try
-)
+# Connections that wait to be accepted, so that a flood does not make others wait for a second try.
+BACKLOG = 1024
 
 
 class BoundedProtocol(H11Protocol):
@@ -78,27 +78,30 @@ def _worth(one: BoundedProtocol) -> tuple[int, float]:
     """Least is one whose request has been due for longest; then one that was answered; most is one that is being answered."""
     if one._due is not None:
         return 0, one._due.when()
-    cycle: Any = one.cycle  # None before the first request
+    cycle: RequestResponseCycle | None = one.cycle  # None before the first request
     return IDLE if cycle is None or cycle.response_complete else BUSY
 
 
-def uvicorn_settings() -> dict[str, Any]:
+def uvicorn_config(application: ASGIApp, cert: str = "", key: str = "") -> uvicorn.Config:
     """What else uvicorn is to bound.  No logs: addresses carry tokens."""
-    return {
-        "http": BoundedProtocol,
-        "ws": "auto",
-        "ws_max_size": 16 << 10,
-        "ws_max_queue": 4,
-        "ws_ping_interval": 20.0,
-        "ws_ping_timeout": 20.0,
-        "h11_max_incomplete_event_size": HEAD_BYTES,
-        "timeout_keep_alive": 5,
-        "timeout_graceful_shutdown": 1,
-        "log_config": None,
-        "access_log": False,
-        "server_header": False,
-        "proxy_headers": False,
-        "lifespan": "on",
-        "loop": "asyncio",
-        "backlog": BACKLOG,
-    }
+    return uvicorn.Config(
+        application,
+        http=BoundedProtocol,
+        ws="auto",
+        ws_max_size=16 << 10,
+        ws_max_queue=4,
+        ws_ping_interval=20.0,
+        ws_ping_timeout=20.0,
+        h11_max_incomplete_event_size=HEAD_BYTES,
+        timeout_keep_alive=5,
+        timeout_graceful_shutdown=1,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        lifespan="on",
+        loop="asyncio",
+        backlog=BACKLOG,
+        ssl_certfile=cert or None,
+        ssl_keyfile=key if cert else None,
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from typing import Any
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
@@ -11,19 +10,19 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from weft.console.answers import problem
-from weft.console.security import SAFE, Caller, Guard, Refused, headers
+from weft.console.security import SAFE, ConsoleGuard, Refused, Visitor, headers
 
 _CALLER = "weft.caller"
 _DAY = 86_400
 
 
-def caller_of(scope: Any) -> Caller:
-    found: Caller = scope[_CALLER]
+def caller_of(scope: Scope) -> Visitor:
+    found: Visitor = scope[_CALLER]
     return found
 
 
 class Door:
-    def __init__(self, inner: ASGIApp, guard: Guard) -> None:
+    def __init__(self, inner: ASGIApp, guard: ConsoleGuard) -> None:
         self._inner = inner
         self._guard = guard
         self._headers = headers(guard)

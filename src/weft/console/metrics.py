@@ -2,17 +2,19 @@
 
 Names follow its conventions: prefix `weft_`, base units (seconds, bytes) at the end, `_total` for what is counted.  Labels
 are `node`, `federation`, `federate`, and `peer` for the other end of a link.  A fact that a node did not tell is left out:
-no sample is better than a zero.  docs/metrics.md has the table; a test compares the two.
+no sample is better than a zero.  docs/reference/metrics.md has the table; a test compares the two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
-Object = dict[str, Any]
+from weft.console.surveys import Facts, number, objects, section, texts
+from weft.model.json_types import Json
+
 Labels = dict[str, str]
-Sample = tuple[Labels, Any]
+Sample = tuple[Labels, Json]
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -21,72 +23,73 @@ class Metric(NamedTuple):
     kind: str
     labels: tuple[str, ...]
     help: str
-    samples: Callable[[Object], Iterator[Sample]]
+    samples: Callable[[Facts], Iterator[Sample]]
 
 
-def _of_node(*path: str) -> Callable[[Object], Iterator[Sample]]:
-    def samples(picture: Object) -> Iterator[Sample]:
-        for name, node in picture["nodes"].items():
+def _of_node(*path: str) -> Callable[[Facts], Iterator[Sample]]:
+    def samples(picture: Facts) -> Iterator[Sample]:
+        for name, node in objects(picture, "nodes"):
             if node["state"] == "up":
                 yield {"node": name}, _at(node, path)
 
     return samples
 
 
-def _of_link(key: str) -> Callable[[Object], Iterator[Sample]]:
-    def samples(picture: Object) -> Iterator[Sample]:
-        for name, node in picture["nodes"].items():
+def _of_link(key: str) -> Callable[[Facts], Iterator[Sample]]:
+    def samples(picture: Facts) -> Iterator[Sample]:
+        for name, node in objects(picture, "nodes"):
             if node["state"] == "up":
-                for peer, link in node.get("fabric", {}).get("links", {}).items():
+                for peer, link in objects(section(node, "fabric"), "links"):
                     yield {"node": name, "peer": peer}, link.get(key)
 
     return samples
 
 
-def _of_federation(read: Callable[[Object], Any]) -> Callable[[Object], Iterator[Sample]]:
-    def samples(picture: Object) -> Iterator[Sample]:
-        for name, federation in picture["federations"].items():
+def _of_federation(read: Callable[[Facts], Json]) -> Callable[[Facts], Iterator[Sample]]:
+    def samples(picture: Facts) -> Iterator[Sample]:
+        for name, federation in objects(picture, "federations"):
             yield {"federation": name}, read(federation)
 
     return samples
 
 
-def _of_federate(read: Callable[[Object], Any]) -> Callable[[Object], Iterator[Sample]]:
-    def samples(picture: Object) -> Iterator[Sample]:
-        for federation, facts in picture["federations"].items():
-            for name, one in facts["federates"].items():
+def _of_federate(read: Callable[[Facts], Json]) -> Callable[[Facts], Iterator[Sample]]:
+    def samples(picture: Facts) -> Iterator[Sample]:
+        for federation, facts in objects(picture, "federations"):
+            for name, one in objects(facts, "federates"):
                 labels = {"federation": federation, "federate": name, "node": str(one.get("node", ""))}
                 yield labels, read(one)
 
     return samples
 
 
-def _at(facts: Object, path: tuple[str, ...]) -> Any:
-    value: Any = facts
+def _at(facts: Facts, path: tuple[str, ...]) -> Json:
+    value: Json = facts
     for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
+        value = value.get(name) if isinstance(value, Mapping) else None
     return value
 
 
-def _get(name: str) -> Callable[[Object], Any]:
+def _get(name: str) -> Callable[[Facts], Json]:
     return lambda facts: facts.get(name)
 
 
-def _up(picture: Object) -> Iterator[Sample]:
-    for name, node in picture["nodes"].items():
+def _up(picture: Facts) -> Iterator[Sample]:
+    for name, node in objects(picture, "nodes"):
         yield {"node": name}, int(node["state"] == "up")
 
 
-def _waits(one: Object) -> Any:
+def _waits(one: Facts) -> Json:
     return one.get("seconds", 0) if one.get("asks") else 0
 
 
-def _misses(one: Object) -> Any:
-    return sum(one["misses"].values()) if "misses" in one else None
+def _misses(one: Facts) -> Json:
+    misses = section(one, "misses")
+    return sum(number(misses, name) or 0 for name in misses) if "misses" in one else None
 
 
-def _info(picture: Object) -> Iterator[Sample]:
-    for name, node in picture["nodes"].items():
+def _info(picture: Facts) -> Iterator[Sample]:
+    for name, node in objects(picture, "nodes"):
         if "version" in node:
             yield {"node": name, "version": str(node["version"])}, 1
 
@@ -132,7 +135,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("weft_fabric_waiting", "gauge", NODE, "Packets that are held back until what caused them has come.",
            _of_node("fabric", "waiting")),
     Metric("weft_link_up", "gauge", LINK, "Whether the link to the peer is up (1) or not (0).",
-           lambda picture: ((labels, None if up is None else int(up)) for labels, up in _of_link("up")(picture))),
+           lambda picture: ((labels, None if up is None else int(bool(up))) for labels, up in _of_link("up")(picture))),
     Metric("weft_link_sent_total", "counter", LINK, "Messages that went over the link.", _of_link("sent")),
     Metric("weft_link_received_total", "counter", LINK, "Messages that came over the link.", _of_link("received")),
     Metric("weft_link_sent_bytes_total", "counter", LINK, "Bytes that went over the link.", _of_link("bytes_out")),
@@ -140,7 +143,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("weft_link_backlog", "gauge", LINK, "Packets that the peer has not acknowledged.", _of_link("backlog")),
     Metric("weft_link_held", "gauge", LINK, "Packets from that side that are held back.", _of_link("held")),
     Metric("weft_federation_federates", "gauge", FEDERATION, "Federates that are joined.",
-           _of_federation(lambda one: len(one["federates"]))),
+           _of_federation(lambda one: len(section(one, "federates")))),
     Metric("weft_federation_instances", "gauge", FEDERATION, "Object instances.", _of_federation(_get("instances"))),
     Metric("weft_federation_paused", "gauge", FEDERATION, "Whether the operator has paused time advance (1) or not (0).",
            _of_federation(lambda one: int("paused" in one))),
@@ -149,7 +152,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("weft_federate_wait_seconds", "gauge", FEDERATE, "How long it has waited for a time advance; 0: it does not.",
            _of_federate(_waits)),
     Metric("weft_federate_blockers", "gauge", FEDERATE, "How many hold up the federate's time advance.",
-           _of_federate(lambda one: len(one.get("blocked_by", ())) if one.get("asks") else 0)),
+           _of_federate(lambda one: len(texts(one, "blocked_by")) if one.get("asks") else 0)),
     Metric("weft_federate_queued_messages", "gauge", FEDERATE, "Messages in time stamp order that wait for their time.",
            _of_federate(_get("queued"))),
     Metric("weft_federate_backlog_bytes", "gauge", FEDERATE, "Bytes that the federate has not read yet.",
@@ -166,11 +169,11 @@ METRICS: tuple[Metric, ...] = (
     Metric("weft_federate_missed_deadlines_total", "counter", FEDERATE, "Deadlines that the federate has missed.",
            _of_federate(_misses)),
     Metric("weft_console_pages", "gauge", (), "Pages that are open.",
-           lambda picture: iter([({}, picture["console"].get("pages"))])),
+           lambda picture: iter([({}, section(picture, "console").get("pages"))])),
 )  # fmt: skip
 
 
-def exposition(picture: Object) -> str:
+def exposition(picture: Facts) -> str:
     lines: list[str] = []
     for metric in METRICS:
         samples = [line for line in (_line(metric, *one) for one in metric.samples(picture)) if line]
@@ -183,25 +186,25 @@ def exposition(picture: Object) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _line(metric: Metric, labels: Labels, value: Any) -> str:
-    number = _number(value)
-    if number is None:
+def _line(metric: Metric, labels: Labels, value: Json) -> str:
+    written = _number(value)
+    if written is None:
         return ""
     inner = ",".join(f'{name}="{_label(labels[name])}"' for name in metric.labels)
-    return f"{metric.name}{{{inner}}} {number}" if inner else f"{metric.name} {number}"
+    return f"{metric.name}{{{inner}}} {written}" if inner else f"{metric.name} {written}"
 
 
-def _number(value: Any) -> str | None:
+def _number(value: Json) -> str | None:
     """A logical time comes as a number or as a text of one."""
     if isinstance(value, bool) or value is None:
         return None if value is None else str(int(value))
     if isinstance(value, int):
         return str(value)
     try:
-        number = float(value)
-    except (TypeError, ValueError):
+        written = repr(float(value)) if isinstance(value, str | float) else None
+    except ValueError:
         return None
-    return {"inf": "+Inf", "-inf": "-Inf", "nan": "NaN"}.get(repr(number), repr(number))
+    return {"inf": "+Inf", "-inf": "-Inf", "nan": "NaN"}.get(written, written) if written else None
 
 
 def _label(text: str) -> str:
@@ -213,7 +216,7 @@ def _help(text: str) -> str:
 
 
 def markdown() -> str:
-    """The table of docs/metrics.md."""
+    """The table of docs/reference/metrics.md."""
     lines = ["| metric | type | labels | |", "|---|---|---|---|"]
     lines += [f"| `{one.name}` | {one.kind} | {', '.join(one.labels)} | {one.help} |" for one in METRICS]
     return "\n".join(lines)

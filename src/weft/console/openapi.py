@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import weft
 from weft.console.picture import SECTIONS
 from weft.kernel.federation.operator import ACTIONS, MOST_STEPS
+from weft.model.json_types import JsonObject
 
-Object = dict[str, Any]
-
-TEXT: Object = {"type": "string"}
-NUMBER: Object = {"type": "number"}
-COUNT: Object = {"type": "integer", "minimum": 0}
-FLAG: Object = {"type": "boolean"}
-NAMES: Object = {"type": "array", "items": TEXT}
+TEXT: JsonObject = {"type": "string"}
+NUMBER: JsonObject = {"type": "number"}
+COUNT: JsonObject = {"type": "integer", "minimum": 0}
+FLAG: JsonObject = {"type": "boolean"}
+NAMES: JsonObject = {"type": "array", "items": TEXT}
 
 
-def _object(properties: Object, required: tuple[str, ...] = (), more: bool | Object = True) -> Object:
+def _object(
+    properties: JsonObject, required: tuple[str, ...] = (), more: bool | JsonObject = True
+) -> JsonObject:
     """`more`: of what kind members are that have no name here."""
-    made: Object = {"type": "object", "properties": properties, "additionalProperties": more}
+    made: JsonObject = {"type": "object", "properties": properties, "additionalProperties": more}
     return {**made, "required": list(required)} if required else made
 
 
-def _by_name(schema: Object) -> Object:
+def _by_name(schema: JsonObject) -> JsonObject:
     return {"type": "object", "additionalProperties": schema}
 
 
-def _ref(name: str) -> Object:
+def _ref(name: str) -> JsonObject:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
@@ -135,7 +134,7 @@ _STEERING = _object(
     ("action", "federation"),
     more=False,
 )
-SCHEMAS: Object = {
+SCHEMAS: JsonObject = {
     "Picture": _PICTURE,
     "Node": _NODE,
     "Federation": _FEDERATION,
@@ -148,7 +147,7 @@ SCHEMAS: Object = {
 }
 
 
-def _answers(good: Object, *bad: int, status: int = 200) -> Object:
+def _answers(good: JsonObject, *bad: int, status: int = 200) -> JsonObject:
     refusals = {str(code): {"description": _WHY[code], **_json("Error")} for code in (401, 421, *bad)}
     return {str(status): good, **refusals}
 
@@ -167,31 +166,31 @@ _WHY = {
 }
 
 
-def _json(schema: str) -> Object:
+def _json(schema: str) -> JsonObject:
     return {"content": {"application/json": {"schema": _ref(schema)}}}
 
 
-def _text(kind: str, what: str) -> Object:
+def _text(kind: str, what: str) -> JsonObject:
     return {"description": what, "content": {kind: {"schema": TEXT}}}
 
 
-_RUN_NAME = {
+_RUN_NAME: JsonObject = {
     "name": "run",
     "in": "path",
     "required": True,
     "schema": TEXT,
     "description": "as in the picture's runs",
 }
-_CSRF = {"name": "X-Weft-Token", "in": "header", "schema": TEXT,
+_CSRF: JsonObject = {"name": "X-Weft-Token", "in": "header", "schema": TEXT,
          "description": "of a page, from its <meta name=\"weft-csrf\">; not needed with Authorization"}  # fmt: skip
 _CHANGES = (400, 403, 404, 409)
 
 
-def _query(name: str, what: str) -> Object:
+def _query(name: str, what: str) -> JsonObject:
     return {"name": name, "in": "query", "schema": TEXT, "description": what}
 
 
-def _paths() -> Object:
+def _paths() -> JsonObject:
     return {
         "/": {"get": {
             "summary": "the page",
@@ -239,13 +238,13 @@ def _paths() -> Object:
     }  # fmt: skip
 
 
-def description(url: str) -> Object:
+def description(url: str) -> JsonObject:
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "Weft console",
             "version": weft.__version__,
-            "description": "What nodes do, and what an operator may do about it. docs/console.md says more.",
+            "description": "What nodes do, and what an operator may do about it. docs/how-to/console.md says more.",
         },
         "servers": [{"url": url}],
         "security": [{"cookie": []}, {"bearer": []}],

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from weft.console.patches import difference
 from weft.console.picture import Look, view
+from weft.console.surveys import section
+from weft.model.json_types import Json, JsonObject
 
-Object = dict[str, Any]
 Key = tuple[Look, bool]
 
 INTERVAL = 0.5  # seconds between two updates of a page
@@ -23,27 +23,27 @@ SEND_SECONDS = 30.0  # a page that takes longer to read one update is let go
 LARGE = 64 << 10  # beyond, it is looked whether the whole picture is shorter than what has changed
 
 
-def json_text(value: Any) -> str:
+def json_text(value: Json) -> str:
     """Without anything that a browser could take for markup, wherever it may end up."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-class Publication:
+class ShownPicture:
     """A picture that is being shown; `number` tells it from others."""
 
-    def __init__(self, number: int, picture: Object) -> None:
+    def __init__(self, number: int, picture: JsonObject) -> None:
         self.number = number
         self._picture = picture
-        self._views: dict[Key, Object] = {}
+        self._views: dict[Key, JsonObject] = {}
         self._texts: dict[Key, str] = {}
         self._patches: dict[tuple[Key, int, Key], str] = {}
 
-    def view(self, key: Key) -> Object:
+    def view(self, key: Key) -> JsonObject:
         if key not in self._views:
             look, may_steer = key
             shown = view(self._picture, look)
-            self._views[key] = {**shown, "console": {**shown.get("console", {}), "may_steer": may_steer}}
+            self._views[key] = {**shown, "console": {**section(shown, "console"), "may_steer": may_steer}}
         return self._views[key]
 
     def full(self, key: Key) -> str:
@@ -51,7 +51,7 @@ class Publication:
             self._texts[key] = json_text(self.view(key))
         return self._texts[key]
 
-    def patch(self, since: Publication, before: Key, key: Key) -> str:
+    def patch(self, since: ShownPicture, before: Key, key: Key) -> str:
         """ "{}" if nothing has changed."""
         found = self._patches.get((before, since.number, key))
         if found is None:
@@ -66,12 +66,12 @@ class Page:
     def __init__(self, may_steer: bool) -> None:
         self.look = Look()
         self._may_steer = may_steer
-        self._newest: Publication | None = None
-        self._has: tuple[Publication, Key] | None = None
+        self._newest: ShownPicture | None = None
+        self._has: tuple[ShownPicture, Key] | None = None
         self._sent = 0
         self._fresh = asyncio.Event()
 
-    def offer(self, publication: Publication) -> None:
+    def offer(self, publication: ShownPicture) -> None:
         self._newest = publication
         self._fresh.set()
 
@@ -89,7 +89,7 @@ class Page:
         self._has = (self._newest, key)
         return text
 
-    def _message(self, newest: Publication, key: Key) -> str:
+    def _message(self, newest: ShownPicture, key: Key) -> str:
         if self._has is not None:
             patch = newest.patch(self._has[0], self._has[1], key)
             if len(patch) < LARGE or len(patch) < len(newest.full(key)):

@@ -7,20 +7,20 @@ The law: `merged(old, difference(old, new)) == new`.  Lists are replaced as a wh
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping
 
-Object = dict[str, Any]
+from weft.model.json_types import Json, JsonObject
 
 
-def difference(old: Object, new: Object) -> Object:
+def difference(old: Mapping[str, Json], new: Mapping[str, Json]) -> JsonObject:
     """The smallest patch by members; empty if nothing has changed."""
-    patch: Object = {name: None for name in old if name not in new}
+    patch: JsonObject = {name: None for name in old if name not in new}
     for name, value in new.items():
         if name not in old:
             patch[name] = value
             continue
         before = old[name]
-        if isinstance(value, dict) and isinstance(before, dict):
+        if isinstance(value, Mapping) and isinstance(before, Mapping):
             if changes := difference(before, value):
                 patch[name] = changes
         elif not _same(before, value):
@@ -28,22 +28,22 @@ def difference(old: Object, new: Object) -> Object:
     return patch
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: Json, other: Json) -> bool:
     """As JSON has it: Python takes 1, 1.0 and True for equal."""
     if type(one) is not type(other):
         return False
-    if isinstance(one, list):
+    if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, dict):
+    if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(value, other[name]) for name, value in one.items())
     return bool(one == other)
 
 
-def merged(target: Any, patch: Any) -> Any:
+def merged(target: Json, patch: Json) -> Json:
     """What a page makes of a patch; the target is left as it is."""
-    if not isinstance(patch, dict):
+    if not isinstance(patch, Mapping):
         return patch
-    result = dict(target) if isinstance(target, dict) else {}
+    result: JsonObject = dict(target) if isinstance(target, Mapping) else {}
     for name, value in patch.items():
         if value is None:
             result.pop(name, None)
@@ -52,12 +52,16 @@ def merged(target: Any, patch: Any) -> Any:
     return result
 
 
-def without_nulls(value: Any) -> Any:
+def without_nulls(facts: Mapping[str, Json]) -> JsonObject:
     """As a picture has it: what is null in an object is left out, and a number that JSON cannot write is a text."""
-    if isinstance(value, dict):
-        return {str(name): without_nulls(inner) for name, inner in value.items() if inner is not None}
+    return {str(name): _written(inner) for name, inner in facts.items() if inner is not None}
+
+
+def _written(value: Json) -> Json:
+    if isinstance(value, Mapping):
+        return without_nulls(value)
     if isinstance(value, list | tuple):
-        return [without_nulls(inner) for inner in value]
+        return [_written(inner) for inner in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
-from weft.console.merging import DETAILS, Told, federations
+from weft.console.merging import DETAILS, NodeReport, federations
 from weft.console.patches import without_nulls
-from weft.console.rates import Object, rated
+from weft.console.rates import rated
+from weft.console.surveys import objects, section
+from weft.model.json_types import Json, JsonObject
 
 SILENCE = 3.0
 SECTIONS = ("classes", "regions", "consumers")
@@ -43,8 +44,8 @@ class _Node:
     asked: float | None = None  # since when an answer has been due
     answered: float | None = None
     settled: float = float("-inf")  # when it last answered or failed to
-    survey: Object = field(default_factory=dict)  # with rates
-    plain: Object = field(default_factory=dict)
+    survey: JsonObject = field(default_factory=dict)  # with rates
+    plain: JsonObject = field(default_factory=dict)
 
 
 class Painter:
@@ -68,7 +69,7 @@ class Painter:
         if node.asked is None:
             node.asked = now
 
-    def answered(self, place: str, survey: Object, now: float) -> str:
+    def answered(self, place: str, survey: JsonObject, now: float) -> str:
         """What is wrong with the answer; empty if nothing is."""
         node = self._nodes[place]
         node.asked = None
@@ -105,23 +106,23 @@ class Painter:
         """Where to ask something of a federation: at its home, or at any node that knows it and answers."""
         best = None
         for place, node in self._nodes.items():
-            facts = node.survey.get("federations", {}).get(federation)
-            if facts is not None and self._state(node, now)[0] == "up":
+            facts = section(section(node.survey, "federations"), federation)
+            if facts and self._state(node, now)[0] == "up":
                 if facts.get("home") == node.name:
                     return place
                 best = best or place
         return best
 
-    def paint(self, now: float) -> Object:
+    def paint(self, now: float) -> JsonObject:
         """Nodes and federations; with all that was told of them."""
         states = {place: self._state(node, now) for place, node in self._nodes.items()}
-        nodes: Object = {}
+        nodes: JsonObject = {}
         for place, node in self._nodes.items():
             state, why = states[place]
             name = node.name if node.name not in nodes else f"{node.name} ({node.address or place})"
             nodes[name] = _shown(node, state, why, now)
         told = [
-            Told(node.name, node.survey, states[place][0] == "up")
+            NodeReport(node.name, node.survey, states[place][0] == "up")
             for place, node in self._nodes.items()
             if node.survey
         ]
@@ -135,8 +136,8 @@ class Painter:
         return node.state, node.why
 
 
-def _shown(node: _Node, state: str, why: str, now: float) -> Object:
-    shown: Object = {"state": state}
+def _shown(node: _Node, state: str, why: str, now: float) -> JsonObject:
+    shown: JsonObject = {"state": state}
     if why:
         shown["why"] = why
     if node.address:
@@ -149,11 +150,11 @@ def _shown(node: _Node, state: str, why: str, now: float) -> Object:
     return shown
 
 
-def view(picture: Object, look: Look) -> Object:
+def view(picture: JsonObject, look: Look) -> JsonObject:
     """What a page gets of the picture: details only of what it looks at."""
     wanted = {name for section in look.sections for name in _OF_SECTION.get(section, ())}
-    shown = {}
-    for name, facts in picture.get("federations", {}).items():
+    shown: JsonObject = {}
+    for name, facts in objects(picture, "federations"):
         mine = wanted if look.federation in (None, name) else frozenset[str]()
         dropped = [detail for detail in DETAILS if detail in facts and detail not in mine]
         shown[name] = {n: v for n, v in facts.items() if n not in dropped} if dropped else facts
@@ -168,7 +169,7 @@ def sections_of(looks: Iterable[Look]) -> frozenset[str]:
     return frozenset(found)
 
 
-def look_of(message: Any) -> Look:
+def look_of(message: Json) -> Look:
     """What a page says it shows; raises ValueError, with a reason, where that cannot be."""
     if not isinstance(message, dict) or message.get("type") != "look":
         raise ValueError('a page says {"type": "look", "federation": NAME, "sections": […]}')

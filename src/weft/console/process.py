@@ -16,13 +16,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, TextIO
+from typing import TextIO
 
 import uvicorn
 
-from weft.console.app import Console, application
-from weft.console.connections import uvicorn_settings
-from weft.console.security import Guard, Tokens
+from weft.console.app import RunningConsole, application
+from weft.console.connections import uvicorn_config
+from weft.console.security import ConsoleGuard, Tokens
+from weft.model.json_types import JsonObject
 
 NICE = 5  # nodes of this machine come first
 LAST_SECONDS = 3.0  # after the end of the input, until the process ends whatever hangs
@@ -41,7 +42,7 @@ class Start:
     key: str = ""
     names: list[str] = field(default_factory=list)
     recordings: str = ""
-    nodes: list[dict[str, Any]] = field(default_factory=list)
+    nodes: list[JsonObject] = field(default_factory=list)
 
     def line(self) -> str:
         return json.dumps(asdict(self)) + "\n"
@@ -49,16 +50,16 @@ class Start:
     def __repr__(self) -> str:
         return f"Start({self.host}:{self.port})"
 
-    def guard(self) -> Guard:
+    def guard(self) -> ConsoleGuard:
         tokens = Tokens(self.operator, self.reader)
-        return Guard(tokens, self.host, self.port, bool(self.cert), frozenset(self.names))
+        return ConsoleGuard(tokens, self.host, self.port, bool(self.cert), frozenset(self.names))
 
 
 def serve(
     start: Start, listening: socket.socket, news: Iterator[str] | None, report: Callable[[str], None]
 ) -> None:
     """Until the news end, or a signal."""
-    console = Console(start.guard(), start.recordings, report)
+    console = RunningConsole(start.guard(), start.recordings, report)
     for node in start.nodes:
         console.told(node)
     server = server_of(console, start.cert, start.key)
@@ -75,14 +76,13 @@ def serve(
     asyncio.run(main())
 
 
-def server_of(console: Console, cert: str = "", key: str = "") -> uvicorn.Server:
-    secure: dict[str, Any] = {"ssl_certfile": cert, "ssl_keyfile": key} if cert else {}
-    return uvicorn.Server(uvicorn.Config(application(console), **uvicorn_settings(), **secure))
+def server_of(console: RunningConsole, cert: str = "", key: str = "") -> uvicorn.Server:
+    return uvicorn.Server(uvicorn_config(application(console), cert, key))
 
 
 def _listen(
     news: Iterator[str],
-    console: Console,
+    console: RunningConsole,
     server: uvicorn.Server,
     loop: asyncio.AbstractEventLoop,
     report: Callable[[str], None],

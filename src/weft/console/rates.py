@@ -7,9 +7,9 @@ monotonic clock, so that a late answer does not look like little traffic; a cloc
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-Object = dict[str, Any]
+from weft.console.surveys import Facts, number, objects, section
+from weft.model.json_types import JsonObject
 
 SERVER = ("messages", "bytes_in", "bytes_out")
 FEDERATE = ("calls", "callbacks", "bytes_in", "bytes_out")
@@ -22,20 +22,15 @@ def increase(new: float, old: float) -> float:
     return new - old if new >= old else new
 
 
-def with_rates(new: Object, old: Object | None, seconds: float, counters: Iterable[str]) -> Object:
-    """A copy of `new` with a member `…_rate` for each counter that was there before, too."""
+def with_rates(new: Facts, old: Facts | None, seconds: float, counters: Iterable[str]) -> JsonObject:
+    """Return a copy of `new` with a member `…_rate` for each counter that was there before, too."""
     made = dict(new)
-    if old is None or seconds <= 0:
-        return made
-    for name in counters:
-        value, before = new.get(name), old.get(name)
-        if _counts(value) and _counts(before):
-            made[f"{name}_rate"] = rounded(increase(value, before) / seconds)  # type: ignore[arg-type]
+    if old and seconds > 0:
+        for name in counters:
+            value, before = number(new, name), number(old, name)
+            if value is not None and before is not None:
+                made[f"{name}_rate"] = rounded(increase(value, before) / seconds)
     return made
-
-
-def _counts(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def rounded(rate: float) -> float:
@@ -43,60 +38,65 @@ def rounded(rate: float) -> float:
     return round(rate, 1) if rate < 1000 else round(rate)
 
 
-def rated(survey: Object, before: Object | None) -> Object:
-    """A survey with its rates since the one before, which may have had other sections."""
+def rated(survey: Facts, before: Facts | None) -> JsonObject:
+    """Return a survey with its rates since the one before, which may have had other sections."""
     old = before or {}
-    seconds = float(survey.get("now", 0.0)) - float(old.get("now", 0.0)) if before else 0.0
+    now = number(survey, "now") or 0.0
+    seconds = now - (number(old, "now") or 0.0) if before else 0.0
     made = dict(survey)
     if "server" in survey:
-        made["server"] = _server(survey["server"], old.get("server"), seconds)
+        made["server"] = _server(section(survey, "server"), section(old, "server"), seconds)
     if "fabric" in survey:
-        links = _each(
-            survey["fabric"].get("links", {}), old.get("fabric", {}).get("links", {}), seconds, LINK
-        )
-        for link in links.values():
-            if "since" in link:  # on the node's own clock, which no page has
-                link["since"] = max(0, round(float(survey.get("now", 0.0)) - float(link["since"])))
-        made["fabric"] = {**survey["fabric"], **({"links": links} if "links" in survey["fabric"] else {})}
-    known = old.get("federations", {})
+        fabric = section(survey, "fabric")
+        made["fabric"] = {**fabric, **_links(fabric, section(old, "fabric"), now, seconds)}
+    known = section(old, "federations")
     made["federations"] = {
-        name: _federation(one, known.get(name, {}), seconds)
-        for name, one in survey.get("federations", {}).items()
+        name: _federation(one, section(known, name), seconds) for name, one in objects(survey, "federations")
     }
     return made
 
 
-def _server(new: Object, old: Object | None, seconds: float) -> Object:
+def _links(new: Facts, old: Facts, now: float, seconds: float) -> JsonObject:
+    if "links" not in new:
+        return {}
+    links = _each(new, old, "links", seconds, LINK)
+    for link in links.values():
+        since = number(link, "since")
+        if since is not None:  # on the node's own clock, which no page has
+            link["since"] = max(0, round(now - since))
+    return {"links": links}
+
+
+def _server(new: Facts, old: Facts, seconds: float) -> JsonObject:
     made = with_rates(new, old, seconds, SERVER)
-    if (
-        old is not None
-        and seconds > 0
-        and _counts(new.get("cpu_seconds"))
-        and _counts(old.get("cpu_seconds"))
-    ):
-        made["cpu"] = round(increase(new["cpu_seconds"], old["cpu_seconds"]) / seconds, 3)
+    used, before = number(new, "cpu_seconds"), number(old, "cpu_seconds")
+    if seconds > 0 and used is not None and before is not None:
+        made["cpu"] = round(increase(used, before) / seconds, 3)
     return made
 
 
-def _federation(new: Object, old: Object, seconds: float) -> Object:
+def _federation(new: Facts, old: Facts, seconds: float) -> JsonObject:
     made = dict(new)
-    federates = {
-        name: with_rates(one, _same_one(one, old.get("federates", {}).get(name)), seconds, FEDERATE)
-        for name, one in new.get("federates", {}).items()
+    known = section(old, "federates")
+    made["federates"] = {
+        name: with_rates(one, _same_one(one, section(known, name)), seconds, FEDERATE)
+        for name, one in objects(new, "federates")
     }
-    made["federates"] = federates
-    for section, counters in (("classes", CLASS), ("channels", CHANNEL)):
-        if section in new:
-            made[section] = _each(new[section], old.get(section, {}), seconds, counters)
+    for name, counters in (("classes", CLASS), ("channels", CHANNEL)):
+        if name in new:
+            made[name] = _each(new, old, name, seconds, counters)
     return made
 
 
-def _same_one(new: Object, old: Object | None) -> Object | None:
+def _same_one(new: Facts, old: Facts) -> Facts:
     """A federate that has joined again by its old name counts from zero."""
-    if old is None or old.get("handle") == new.get("handle"):
+    if not old or old.get("handle") == new.get("handle"):
         return old
     return dict.fromkeys(FEDERATE, 0)
 
 
-def _each(new: Object, old: Object, seconds: float, counters: tuple[str, ...]) -> Object:
-    return {name: with_rates(one, old.get(name), seconds, counters) for name, one in new.items()}
+def _each(
+    new: Facts, old: Facts, name: str, seconds: float, counters: tuple[str, ...]
+) -> dict[str, JsonObject]:
+    before = section(old, name)
+    return {key: with_rates(one, section(before, key), seconds, counters) for key, one in objects(new, name)}

@@ -15,14 +15,12 @@ import signal
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from weft.host.files.private import make_private, private
 from weft.host.recording.files import RecordingError
 from weft.host.recording.runs import Run, find_runs, open_run
-
-Object = dict[str, Any]
+from weft.model.json_types import JsonObject
 
 FOLDER = "review"
 REPORT = "report.html"
@@ -48,14 +46,14 @@ class Shelf:
     def __init__(self, directory: str) -> None:
         self.directory = directory
         self._opened: dict[Path, Run] = {}
-        self._shown: Object = {}
+        self._shown: dict[str, JsonObject] = {}
         self._paths: dict[str, Path] = {}
 
     def look(self) -> None:
         """Once again; files that were read before are not read again."""
         paths = find_runs(self.directory) if self.directory and Path(self.directory).is_dir() else []
         opened: dict[Path, Run] = {}
-        shown: Object = {}
+        shown: dict[str, JsonObject] = {}
         named: dict[str, Path] = {}
         for path in sorted(paths, key=lambda one: one.name)[-LISTED:]:
             name = path.name if path.name not in named else f"{path.parent.name}~{path.name}"
@@ -75,11 +73,11 @@ class Shelf:
             raise RunError(404, f"there is no run {name[:100]!r} below {self.directory or 'any folder'}")
         return found
 
-    def shown(self) -> Object:
+    def shown(self) -> dict[str, JsonObject]:
         return {name: dict(one) for name, one in self._shown.items()}
 
 
-def _shown(run: Run) -> Object:
+def _shown(run: Run) -> JsonObject:
     state = "interrupted" if run.interrupted else "recording"
     if run.ended:
         state = "incomplete" if run.dropped else "complete"
@@ -95,7 +93,7 @@ def _shown(run: Run) -> Object:
     }
 
 
-REVIEWED = (0, 1, 3)  # nothing, or something, is violated; it cannot be told (docs/errors.md)
+REVIEWED = (0, 1, 3)  # nothing, or something, is violated; it cannot be told (docs/reference/errors.md)
 
 
 @dataclass
@@ -110,8 +108,8 @@ class _Reviewing:
     task: asyncio.Task[None] | None = None
     said: list[str] = field(default_factory=list)
 
-    def shown(self) -> Object:
-        made: Object = {
+    def shown(self) -> JsonObject:
+        made: JsonObject = {
             "state": self.state,
             "progress": round(self.done / len(STAGES), 3),
             "stage": self.stage,
@@ -124,22 +122,22 @@ class Reviews:
         self._shelf = shelf
         self._command = command
         self._known: dict[str, _Reviewing] = {}
-        self._results: dict[Path, tuple[float, Object]] = {}
+        self._results: dict[Path, tuple[float, JsonObject]] = {}
 
-    def shown(self) -> Object:
+    def shown(self) -> dict[str, JsonObject]:
         """All runs, each with its review."""
         runs = self._shelf.shown()
         for name, one in runs.items():
             one["review"] = self.of(name)
         return runs
 
-    def of(self, name: str) -> Object:
+    def of(self, name: str) -> JsonObject:
         ours = self._known.get(name)
         if ours is not None and ours.state in ("running", "failed"):
             return ours.shown()
         return self._found(name)
 
-    def _found(self, name: str) -> Object:
+    def _found(self, name: str) -> JsonObject:
         """As it lies in the run's folder."""
         path = self._shelf.path(name) / FOLDER / RESULT
         try:
@@ -157,7 +155,7 @@ class Reviews:
             raise RunError(404, f"{name} has not been reviewed; start a review first")
         return found
 
-    async def start(self, name: str) -> Object:
+    async def start(self, name: str) -> JsonObject:
         path = self._shelf.path(name)
         for other, one in self._known.items():
             if one.state == "running":
@@ -171,7 +169,7 @@ class Reviews:
         ours.task = asyncio.get_running_loop().create_task(self._run(ours, path, folder))
         return ours.shown()
 
-    async def stop(self, name: str) -> Object:
+    async def stop(self, name: str) -> JsonObject:
         ours = self._known.get(name)
         self._shelf.path(name)
         if ours is None or ours.state != "running":
@@ -246,13 +244,13 @@ async def _end(ours: _Reviewing) -> None:
     ours.state = "stopped"
 
 
-def _read_result(path: Path, name: str) -> Object:
+def _read_result(path: Path, name: str) -> JsonObject:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         violations = sum(int(one["violations"]) for one in found["audits"].values())
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         return {"state": "failed", "error": f"{path} cannot be read: {error}; start the review again"}
-    made: Object = {"state": "done", "progress": 1.0, "stage": "done", "violations": violations}
+    made: JsonObject = {"state": "done", "progress": 1.0, "stage": "done", "violations": violations}
     if found.get("status") == "inconclusive":
         made["inconclusive"] = True
     if path.with_name(REPORT).is_file():  # a review on the command line writes one only where it is told to

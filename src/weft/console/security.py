@@ -61,7 +61,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
-class Caller:
+class Visitor:
     role: str
     by_cookie: bool
 
@@ -71,7 +71,7 @@ class Caller:
 
 
 @dataclass(frozen=True)
-class Guard:
+class ConsoleGuard:
     """Of a console that listens at `host`:`port`; `names` are further names it is reached by."""
 
     tokens: Tokens
@@ -120,19 +120,19 @@ class Guard:
             return name == "localhost" or _address(name) is not None
         return False
 
-    def caller(self, headers: Mapping[str, str], cookies: Mapping[str, str]) -> Caller:
+    def caller(self, headers: Mapping[str, str], cookies: Mapping[str, str]) -> Visitor:
         scheme, _, credentials = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             role = self.tokens.role(credentials.strip())
             if role is None:
                 raise Refused(401, "the token in Authorization is not this console's")
-            return Caller(role, by_cookie=False)
+            return Visitor(role, by_cookie=False)
         role = self.tokens.role(cookies.get(self.cookie, ""))
         if role is None:
             raise Refused(
                 401, "no token: open the address with ?token=… that was printed when the console was started"
             )
-        return Caller(role, by_cookie=True)
+        return Visitor(role, by_cookie=True)
 
     def check_origin(self, headers: Mapping[str, str], required: bool) -> None:
         """After the host, which the origin must agree with."""
@@ -144,7 +144,7 @@ class Guard:
         if origin != f"{self.scheme}://{headers.get('host', '')}":
             raise Refused(403, f"a page of {origin[:100]!r} may not ask this of the console")
 
-    def check_change(self, caller: Caller, headers: Mapping[str, str]) -> None:
+    def check_change(self, caller: Visitor, headers: Mapping[str, str]) -> None:
         self.check_origin(headers, required=caller.by_cookie)
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             raise Refused(403, "another site may not ask this of the console")
@@ -192,7 +192,7 @@ def _split(host: str) -> tuple[str, int | None]:
     return name.lower(), int(port) if port else None
 
 
-def headers(guard: Guard) -> dict[str, str]:
+def headers(guard: ConsoleGuard) -> dict[str, str]:
     """For every answer.
 
     Nothing comes from elsewhere, no script stands in a page.  `style-src-attr`: plotly places its labels by style
@@ -223,7 +223,7 @@ def headers(guard: Guard) -> dict[str, str]:
     }
 
 
-def _shown_host(guard: Guard) -> str:
+def _shown_host(guard: ConsoleGuard) -> str:
     return guard.url().partition("//")[2].rstrip("/")
 
 

@@ -6,7 +6,15 @@ takes texts and packets, gives findings and batches, and never reads a file or a
 
 from weft.fabric.channel import Channel
 from weft.fabric.clock import MatrixClock
-from weft.fabric.cost import Cost, cost, route_cost, tree_cost, tree_servers
+from weft.fabric.cost import Cost, cost
+from weft.fabric.domain_state import (
+    Acknowledgement,
+    Batch,
+    CausalDelivery,
+    FabricCounts,
+    Portion,
+    Transmission,
+)
 from weft.fabric.domains_file import (
     AgentPlace,
     Certificate,
@@ -15,12 +23,11 @@ from weft.fabric.domains_file import (
     examine_domains,
     parse_domains,
 )
-from weft.fabric.forest import Fault, Repair, faults, is_forest, parts, shortest_cycle, smallest_repair
+from weft.fabric.forest import Fault, Repair, faults, parts, shortest_cycle, smallest_repair
 from weft.fabric.journal import Beyond, Changes, Saved
 from weft.fabric.plans import TOPOLOGIES, plan, write_domains
-from weft.fabric.release import Release, kept_back, kept_names
-from weft.fabric.sides import Acknowledgement, Batch, Counts, Delivery, Portion, Transmission
-from weft.fabric.stamps import Packet, Stamp, decode_packet, decode_stamp, encode_packet, encode_stamp
+from weft.fabric.release import ReleaseRule, kept_back, kept_names
+from weft.fabric.stamps import MatrixStamp, Packet, decode_packet, decode_stamp, encode_packet, encode_stamp
 from weft.fabric.topology import Hop, Topology
 
 __all__ = [
@@ -29,23 +36,23 @@ __all__ = [
     "AgentPlace",
     "Batch",
     "Beyond",
+    "CausalDelivery",
     "Certificate",
     "Changes",
     "Channel",
     "Cost",
-    "Counts",
-    "Delivery",
     "Domains",
     "DomainsFindings",
+    "FabricCounts",
     "Fault",
     "Hop",
     "MatrixClock",
+    "MatrixStamp",
     "Packet",
     "Portion",
-    "Release",
+    "ReleaseRule",
     "Repair",
     "Saved",
-    "Stamp",
     "Topology",
     "Transmission",
     "cost",
@@ -55,16 +62,12 @@ __all__ = [
     "encode_stamp",
     "examine_domains",
     "faults",
-    "is_forest",
     "kept_back",
     "kept_names",
     "parse_domains",
     "parts",
     "plan",
-    "route_cost",
     "shortest_cycle",
     "smallest_repair",
-    "tree_cost",
-    "tree_servers",
     "write_domains",
 ]

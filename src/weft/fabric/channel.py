@@ -51,15 +51,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from weft.fabric.clock import DELIVER, DUPLICATE
+from weft.fabric.domain_state import (
+    Acknowledgement,
+    Arrived,
+    Batch,
+    CausalDelivery,
+    DomainState,
+    FabricCounts,
+    Portion,
+    Transmission,
+)
 from weft.fabric.journal import Changes, Saved
-from weft.fabric.sides import Acknowledgement, Arrived, Batch, Counts, Delivery, Portion, Side, Transmission
+from weft.fabric.server_routes import UNREACHABLE, ServerRoutes
 from weft.fabric.stamps import Packet, encode_stamp
 from weft.fabric.topology import Topology
-from weft.fabric.ways import UNREACHABLE, Ways
 from weft.model.errors import FabricError
 
 
-class Channel(Ways):
+class Channel(ServerRoutes):
     """See the head of this file."""
 
     def __init__(
@@ -75,12 +84,12 @@ class Channel(Ways):
         self.fingerprint = topology.fingerprint
         self.durable = durable
         self.in_memory = in_memory if durable else 0
-        self.counts = Counts()
+        self.counts = FabricCounts()
         self._changes = Changes(self.fingerprint)
         self._transmit: list[Transmission] = []
         self._acknowledge: list[Acknowledgement] = []
-        self._deliveries: list[Delivery] = []
-        self._inbox: dict[int, Delivery] = {}
+        self._deliveries: list[CausalDelivery] = []
+        self._inbox: dict[int, CausalDelivery] = {}
         self._last = 0  # the number of the last delivery
         if saved is not None:
             self._restore(saved)
@@ -100,36 +109,36 @@ class Channel(Ways):
 
     def receive(self, peer: int, packet: Packet) -> None:
         """Keep the packet, deliver or forward what has become deliverable, and acknowledge."""
-        side = self._side(peer, packet.domain)
-        sender = side.place[peer]
-        arrived = self._read(side, peer, packet)
+        state = self._state_of(peer, packet.domain)
+        sender = state.place[peer]
+        arrived = self._read(state, peer, packet)
         self.counts.received += 1
         self._acknowledge.append(Acknowledgement(peer, packet.domain, packet.number))
-        verdict = side.clock.judge(sender, packet.number, arrived.rows, arrived.counts)
-        if verdict == DUPLICATE or packet.number in side.waiting[sender]:
+        verdict = state.clock.judge(sender, packet.number, arrived.rows, arrived.counts)
+        if verdict == DUPLICATE or packet.number in state.waiting[sender]:
             self.counts.duplicates += 1
         elif verdict == DELIVER:
-            self._deliver(side, arrived)
-            self._release(side)
+            self._deliver(state, arrived)
+            self._release(state)
         else:
             self.counts.waited += 1
-            side.waiting[sender][packet.number] = arrived
-            side.waiting_count += 1
+            state.waiting[sender][packet.number] = arrived
+            state.waiting_count += 1
             if self.durable:
-                self._changes.waiting[side.domain, sender, packet.number] = packet
-            if side.lost_count:
-                self._release(side)
+                self._changes.waiting[state.domain, sender, packet.number] = packet
+            if state.lost_count:
+                self._release(state)
 
     def acknowledged(self, peer: int, domain: int, number: int) -> None:
         """The peer has saved this packet; said twice is said once."""
-        side = self._side(peer, domain)
-        place = side.place[peer]
-        packet = side.out[place].pop(number, None)
+        state = self._state_of(peer, domain)
+        place = state.place[peer]
+        packet = state.out[place].pop(number, None)
         if packet is None:
             return
-        side.out_bytes[place] -= _size(packet.payload)
-        if not side.out[place] and not side.beyond[place]:
-            side.out_bytes[place] = 0  # what a journal said of packets that it did not give is a little more
+        state.out_bytes[place] -= _size(packet.payload)
+        if not state.out[place] and not state.beyond[place]:
+            state.out_bytes[place] = 0  # what a journal said of packets that it did not give is a little more
         if not self.durable:
             return
         key = (domain, place, number)
@@ -141,38 +150,38 @@ class Channel(Ways):
     def reconnected(self, peer: int) -> None:
         """Transmit again, in order, all that the peer has not acknowledged."""
         self._transmit = [one for one in self._transmit if one.peer != peer]
-        for side in self.sides.values():
-            place = side.place.get(peer, -1)
+        for state in self.states.values():
+            place = state.place.get(peer, -1)
             if place >= 0:
-                for packet in side.out[place].values():
+                for packet in state.out[place].values():
                     self._transmit.append(Transmission(peer, packet))
 
     def lost(self, server: int) -> None:
         """It has been given up: packets from it are no longer waited for."""
-        for side in self.sides.values():
-            place = side.place.get(server, -1)
-            if place >= 0 and server != self.own and not side.lost[place]:
-                side.lost[place] = True
-                side.lost_count += 1
-                self._release(side)
+        for state in self.states.values():
+            place = state.place.get(server, -1)
+            if place >= 0 and server != self.own and not state.lost[place]:
+                state.lost[place] = True
+                state.lost_count += 1
+                self._release(state)
 
     def found(self, server: int) -> None:
         """It is there again: packets from it are waited for."""
-        for side in self.sides.values():
-            place = side.place.get(server, -1)
-            if place >= 0 and side.lost[place]:
-                side.lost[place] = False
-                side.lost_count -= 1
+        for state in self.states.values():
+            place = state.place.get(server, -1)
+            if place >= 0 and state.lost[place]:
+                state.lost[place] = False
+                state.lost_count -= 1
 
     def loaded(self, portion: Portion, packets: list[Packet]) -> None:
         """What the journal has of a portion."""
-        side, place = self.sides[portion.domain], portion.place
+        state, place = self.states[portion.domain], portion.place
         for packet in packets:
-            side.out[place][packet.number] = packet
-            side.reached[place] = packet.number
-            self._transmit.append(Transmission(side.members[place], packet))
-        found = len(packets) if packets else side.beyond[place]
-        side.beyond[place] -= found
+            state.out[place][packet.number] = packet
+            state.reached[place] = packet.number
+            self._transmit.append(Transmission(state.members[place], packet))
+        found = len(packets) if packets else state.beyond[place]
+        state.beyond[place] -= found
         self.beyond -= found
 
     def consumed(self, number: int) -> None:
@@ -186,7 +195,7 @@ class Channel(Ways):
 
     # Effects
 
-    def take_deliveries(self) -> list[Delivery]:
+    def take_deliveries(self) -> list[CausalDelivery]:
         """In causal order, each once (and once more after a restart, if it was not consumed)."""
         taken, self._deliveries = self._deliveries, []
         return taken
@@ -196,8 +205,8 @@ class Channel(Ways):
         if self._deliveries or self._transmit or self._acknowledge or self._changes:
             return True
         if self.durable:
-            for side in self.sides.values():
-                if side.clock.unsaved:
+            for state in self.states.values():
+                if state.clock.unsaved:
                     return True
         return False
 
@@ -205,16 +214,16 @@ class Channel(Ways):
         """All since the last batch."""
         changes = self._changes
         if self.durable:
-            for side in self.sides.values():
-                self._save_clock(side, changes)
+            for state in self.states.values():
+                self._save_clock(state, changes)
         batch = Batch(changes, self._transmit, self._acknowledge)
         self._changes = Changes(self.fingerprint)
         self._transmit = []
         self._acknowledge = []
         return batch
 
-    def _save_clock(self, side: Side, changes: Changes) -> None:
-        clock, domain = side.clock, side.domain
+    def _save_clock(self, state: DomainState, changes: Changes) -> None:
+        clock, domain = state.clock, state.domain
         for peer in clock.unsaved_missing:
             changes.missing.append((domain, peer, clock.missing(peer)))
         clock.unsaved_missing.clear()
@@ -245,14 +254,14 @@ class Channel(Ways):
                 hops.setdefault(hop, []).append(destination)
         numbers: dict[tuple[int, int], int] = {}
         for hop in hops:
-            side = self.sides[hop[0]]
-            numbers[hop] = side.clock.count(side.place[hop[1]])
+            state = self.states[hop[0]]
+            numbers[hop] = state.clock.count(state.place[hop[1]])
         stamped: dict[int, None] = {}
         for hop, beyond in hops.items():
-            self._stamp(self.sides[hop[0]], hop[1], numbers[hop], origin, beyond, payload)
+            self._stamp(self.states[hop[0]], hop[1], numbers[hop], origin, beyond, payload)
             stamped[hop[0]] = None
         for domain in stamped:
-            self.sides[domain].clock.sent()
+            self.states[domain].clock.sent()
         if here:
             self._keep(origin, payload)
 
@@ -262,86 +271,86 @@ class Channel(Ways):
         if destination == self.own:
             self._keep(origin, payload)
             return
-        side = self.sides[self.next_domain[destination]]
+        state = self.states[self.next_domain[destination]]
         peer = self.next_server[destination]
-        number = side.clock.count(side.place[peer])
-        self._stamp(side, peer, number, origin, destinations, payload)
-        side.clock.sent()
+        number = state.clock.count(state.place[peer])
+        self._stamp(state, peer, number, origin, destinations, payload)
+        state.clock.sent()
 
     def _stamp(
-        self, side: Side, peer: int, number: int, origin: int, beyond: list[int], payload: object
+        self, state: DomainState, peer: int, number: int, origin: int, beyond: list[int], payload: object
     ) -> None:
-        clock = side.clock
-        place = side.place[peer]
+        clock = state.clock
+        place = state.place[peer]
         cells = clock.updates(place)
         value = clock.value
         stamp = encode_stamp(number, cells, [value[cell] for cell in cells])
-        packet = Packet(side.domain, origin, beyond, number, stamp, payload)
-        side.out_bytes[place] += _size(payload)
+        packet = Packet(state.domain, origin, beyond, number, stamp, payload)
+        state.out_bytes[place] += _size(payload)
         if self.durable:
-            self._changes.out[side.domain, place, number] = packet
-        if self.in_memory and (side.beyond[place] or len(side.out[place]) >= self.in_memory):
-            side.beyond[place] += 1
+            self._changes.out[state.domain, place, number] = packet
+        if self.in_memory and (state.beyond[place] or len(state.out[place]) >= self.in_memory):
+            state.beyond[place] += 1
             self.beyond += 1
         else:
-            side.out[place][number] = packet
-            side.reached[place] = number
+            state.out[place][number] = packet
+            state.reached[place] = number
             self._transmit.append(Transmission(peer, packet))
         self.counts.stamped += 1
         self.counts.stamp_entries += len(cells) + 1
         self.counts.stamp_bytes += len(stamp)
 
-    def _deliver(self, side: Side, arrived: Arrived) -> None:
+    def _deliver(self, state: DomainState, arrived: Arrived) -> None:
         packet = arrived.packet
-        side.clock.deliver(arrived.sender, packet.number, arrived.cells, arrived.values)
+        state.clock.deliver(arrived.sender, packet.number, arrived.cells, arrived.values)
         if len(packet.destinations) > 1 or packet.destinations[0] != self.own:
             self.counts.forwarded += 1
         self._spread(packet.origin, packet.destinations, packet.payload)
 
-    def _release(self, side: Side) -> None:
+    def _release(self, state: DomainState) -> None:
         """Deliver what waited, until nothing more can be; what has to do without a lost server only if nothing else can."""
         progress = True
-        while progress and side.waiting_count:
+        while progress and state.waiting_count:
             progress = False
-            for sender in range(len(side.members)):
-                queue = side.waiting[sender]
+            for sender in range(len(state.members)):
+                queue = state.waiting[sender]
                 while queue:
-                    number = side.clock.received[sender] + 1
+                    number = state.clock.received[sender] + 1
                     arrived = queue.get(number)
                     if (
                         arrived is None
-                        or side.clock.judge(sender, number, arrived.rows, arrived.counts) != DELIVER
+                        or state.clock.judge(sender, number, arrived.rows, arrived.counts) != DELIVER
                     ):
                         break
-                    self._let_go(side, arrived)
+                    self._let_go(state, arrived)
                     progress = True
-            if side.lost_count and not progress:
-                progress = self._release_without_lost(side)
+            if state.lost_count and not progress:
+                progress = self._release_without_lost(state)
 
-    def _release_without_lost(self, side: Side) -> bool:
+    def _release_without_lost(self, state: DomainState) -> bool:
         """One packet that waits only for lost servers; one of theirs first, since others may wait for it."""
-        clock = side.clock
+        clock = state.clock
         for lost in (True, False):
-            for sender in range(len(side.members)):
-                if side.lost[sender] != lost:
+            for sender in range(len(state.members)):
+                if state.lost[sender] != lost:
                     continue
                 number = clock.received[sender] + 1
-                arrived = side.waiting[sender].get(number)
+                arrived = state.waiting[sender].get(number)
                 if arrived is not None and clock.passes(
-                    sender, number, arrived.rows, arrived.counts, side.lost
+                    sender, number, arrived.rows, arrived.counts, state.lost
                 ):
                     self.counts.unwaited += 1
-                    self._let_go(side, arrived)
+                    self._let_go(state, arrived)
                     clock.went_without(arrived.rows)
                     return True
         return False
 
-    def _let_go(self, side: Side, arrived: Arrived) -> None:
+    def _let_go(self, state: DomainState, arrived: Arrived) -> None:
         number = arrived.packet.number
-        del side.waiting[arrived.sender][number]
-        side.waiting_count -= 1
-        self._forget_waiting((side.domain, arrived.sender, number))
-        self._deliver(side, arrived)
+        del state.waiting[arrived.sender][number]
+        state.waiting_count -= 1
+        self._forget_waiting((state.domain, arrived.sender, number))
+        self._deliver(state, arrived)
 
     def _forget_waiting(self, key: tuple[int, int, int]) -> None:
         if not self.durable:
@@ -353,7 +362,7 @@ class Channel(Ways):
 
     def _keep(self, origin: int, payload: object) -> None:
         self._last += 1
-        delivery = Delivery(self._last, origin, payload)
+        delivery = CausalDelivery(self._last, origin, payload)
         self._deliveries.append(delivery)
         self._inbox[delivery.number] = delivery
         if self.durable:
@@ -366,43 +375,43 @@ class Channel(Ways):
                 f"the journal of {self.names[self.own]} was written under other domains; end it under those (all queues empty),"
                 " or start with an empty journal on all servers"
             )
-        for side in self.sides.values():
-            told = {peer: when for (domain, peer), when in saved.told.items() if domain == side.domain}
+        for state in self.states.values():
+            told = {peer: when for (domain, peer), when in saved.told.items() if domain == state.domain}
             cells = [
                 (cell, row[0], row[1], row[2])
                 for (domain, cell), row in saved.cells.items()
-                if domain == side.domain
+                if domain == state.domain
             ]
             missing = {
-                peer: count for (domain, peer), count in saved.missing.items() if domain == side.domain
+                peer: count for (domain, peer), count in saved.missing.items() if domain == state.domain
             }
-            side.clock.restore(saved.clocks.get(side.domain, 1), told, cells, missing)
+            state.clock.restore(saved.clocks.get(state.domain, 1), told, cells, missing)
         self._restore_out(saved)
         for key in sorted(saved.waiting):
-            side = self.sides[key[0]]
-            side.waiting[key[1]][key[2]] = self._read(side, side.members[key[1]], saved.waiting[key])
-            side.waiting_count += 1
+            state = self.states[key[0]]
+            state.waiting[key[1]][key[2]] = self._read(state, state.members[key[1]], saved.waiting[key])
+            state.waiting_count += 1
         for number in sorted(saved.inbox):
             origin, payload = saved.inbox[number]
-            delivery = Delivery(number, origin, payload)
+            delivery = CausalDelivery(number, origin, payload)
             self._inbox[number] = delivery
             self._deliveries.append(delivery)
             self._last = number
 
     def _restore_out(self, saved: Saved) -> None:
         for domain, place, number in sorted(saved.out):
-            side = self.sides[domain]
+            state = self.states[domain]
             packet = saved.out[domain, place, number]
-            side.out_bytes[place] += _size(packet.payload)
-            if self.in_memory and len(side.out[place]) >= self.in_memory:
-                side.beyond[place] += 1
+            state.out_bytes[place] += _size(packet.payload)
+            if self.in_memory and len(state.out[place]) >= self.in_memory:
+                state.beyond[place] += 1
                 self.beyond += 1
             else:
-                side.out[place][number] = packet
-                side.reached[place] = number
+                state.out[place][number] = packet
+                state.reached[place] = number
         for (domain, place), beyond in saved.beyond.items():
-            self.sides[domain].beyond[place] += beyond.packets
-            self.sides[domain].out_bytes[place] += beyond.size
+            self.states[domain].beyond[place] += beyond.packets
+            self.states[domain].out_bytes[place] += beyond.size
             self.beyond += beyond.packets
 
 

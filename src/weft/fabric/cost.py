@@ -28,10 +28,6 @@ class Cost:
     flat_clocks: int
 
 
-def route_cost(topology: Topology, hops: list[Hop]) -> int:
-    return sum(len(topology.domains[hop.domain]) ** 2 for hop in hops)
-
-
 def cost(topology: Topology) -> Cost:
     count = len(topology.servers)
     size = {domain: len(members) for domain, members in topology.domains.items()}
@@ -61,14 +57,3 @@ def cost(topology: Topology) -> Cost:
         all_clocks=sum(clocks),
         flat_clocks=count**3,
     )
-
-
-def tree_servers(size: int, branches: int, depth: int) -> int:
-    """The servers of a full tree of domains: `size` in each, `branches` sub-domains below each, `depth` levels below the root."""
-    domains = sum([int(branches**level) for level in range(depth + 1)])
-    return 1 + (size - 1) * domains
-
-
-def tree_cost(size: int, depth: int) -> int:
-    """The most a message costs there: up to the root, through it, and down."""
-    return (2 * depth + 1) * size**2

@@ -30,12 +30,12 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
 
 from weft.fabric.forest import faults, parts, smallest_repair
-from weft.fabric.release import ROOTS, Release
+from weft.fabric.release import ROOTS, ReleaseRule
 from weft.fabric.topology import Topology
 from weft.model.errors import DomainsError
 from weft.model.records import Source
@@ -71,7 +71,7 @@ class Domains:
     addresses: dict[str, str]
     ca: str = ""  # empty: no TLS
     certificates: dict[str, Certificate] = field(default_factory=dict)
-    releases: tuple[Release, ...] = ()
+    releases: tuple[ReleaseRule, ...] = ()
     agents: dict[str, AgentPlace] = field(default_factory=dict)
 
 
@@ -103,7 +103,7 @@ def examine_domains(source: Source) -> DomainsFindings:
         return _refused(_not_toml(str(error), text, source.name))
     except RecursionError:
         return _refused(DomainsError("nested too deep", source.name))
-    return _Reading(source.name, places(text), document).findings()
+    return _DomainsReading(source.name, places(text), document).findings()
 
 
 def _refused(error: DomainsError) -> DomainsFindings:
@@ -120,10 +120,10 @@ def _not_toml(message: str, text: str, name: str) -> DomainsError:
     return DomainsError(said[:1].lower() + said[1:], f"{name}:{line}")
 
 
-class _Reading:
+class _DomainsReading:
     """One file under examination; errors are collected, so that all are shown at once."""
 
-    def __init__(self, name: str, lines: dict[Path, int], document: dict[str, Any]) -> None:
+    def __init__(self, name: str, lines: dict[Path, int], document: dict[str, object]) -> None:
         self.name = name
         self.lines = lines
         self.document = document
@@ -133,7 +133,7 @@ class _Reading:
         self.groups: dict[str, tuple[str, ...]] = {}
         self.ca = ""
         self.certificates: dict[str, Certificate] = {}
-        self.releases: list[Release] = []
+        self.releases: list[ReleaseRule] = []
         self.agents: dict[str, AgentPlace] = {}
 
     def findings(self) -> DomainsFindings:
@@ -170,7 +170,7 @@ class _Reading:
     def _by_line(self, error: DomainsError) -> int:
         return int(error.place.rpartition(":")[2]) if error.place != self.name else 0
 
-    def _table(self, path: Path, value: Any, required: bool = False) -> dict[str, Any]:
+    def _table(self, path: Path, value: object, required: bool = False) -> dict[str, object]:
         shown = ".".join(map(str, path))
         if value is None:
             if required:
@@ -191,7 +191,7 @@ class _Reading:
             self.addresses[name] = ""
             self._name(path, name, "server")
             found = ADDRESS.fullmatch(address) if isinstance(address, str) else None
-            if found is None or not 0 < int(found[2]) < 65536:
+            if not isinstance(address, str) or found is None or not 0 < int(found[2]) < 65536:
                 self._error(
                     path, f'the address of server {name} must be like "127.0.0.1:9001", not {address!r}'
                 )
@@ -293,13 +293,13 @@ class _Reading:
             keep = self._keep(path, rule.get("keep"))
             if "link" in rule and not {"from", "to"} & rule.keys():
                 sender, receiver = self._link((*path, "link"), rule["link"])
-                self.releases.append(Release(keep, from_server=sender, to_server=receiver))
+                self.releases.append(ReleaseRule(keep, from_server=sender, to_server=receiver))
             elif "link" not in rule and {"from", "to"} <= rule.keys():
                 self._boundary(path, rule["from"], rule["to"], keep)
             else:
                 self._error(path, "a release rule has either from and to (domains), or link (two servers)")
 
-    def _keep(self, path: Path, names: Any) -> frozenset[str]:
+    def _keep(self, path: Path, names: object) -> frozenset[str]:
         if not isinstance(names, list) or not names or not all(isinstance(one, str) for one in names):
             self._error(
                 (*path, "keep"), 'keep must be a list of names, like ["HLAobjectRoot.Vehicle.Position"]'
@@ -312,19 +312,17 @@ class _Reading:
                 )
         return frozenset(names)
 
-    def _boundary(self, path: Path, start: Any, end: Any, keep: frozenset[str]) -> None:
-        known = True
+    def _boundary(self, path: Path, start: object, end: object, keep: frozenset[str]) -> None:
         for key, name in (("from", start), ("to", end)):
             if not isinstance(name, str) or name not in self.groups:
                 self._error((*path, key), f"there is no domain {name!r}{_hint(str(name), self.groups)}")
-                known = False
-        if not known:
+        if not isinstance(start, str) or not isinstance(end, str) or not {start, end} <= self.groups.keys():
             return
         if start == end or not set(self.groups[start]) & set(self.groups[end]):
             self._error(path, f"domains {start} and {end} have no boundary: no server is in both")
-        self.releases.append(Release(keep, from_domain=start, to_domain=end))
+        self.releases.append(ReleaseRule(keep, from_domain=start, to_domain=end))
 
-    def _link(self, path: Path, link: Any) -> tuple[str, str]:
+    def _link(self, path: Path, link: object) -> tuple[str, str]:
         if not isinstance(link, list) or len(link) != 2 or not all(isinstance(one, str) for one in link):
             self._error(path, 'link must be two servers, like ["S1", "S2"]')
             return "", ""
@@ -337,12 +335,12 @@ class _Reading:
             self._error(path, f"there is no link between {link[0]} and {link[1]}: no domain has both")
         return link[0], link[1]
 
-    def _known(self, path: Path, table: dict[str, Any], keys: tuple[str, ...]) -> None:
+    def _known(self, path: Path, table: dict[str, object], keys: tuple[str, ...]) -> None:
         for key in table:
             if key not in keys:
                 self._error((*path, key), f"there is no key {key!r} here; there are {', '.join(keys)}")
 
-    def _text(self, path: Path, value: Any, what: str) -> str:
+    def _text(self, path: Path, value: object, what: str) -> str:
         if isinstance(value, str) and value:
             return value
         self._error(path, f"{path[-1]} must name {what}")
@@ -379,6 +377,6 @@ class _Reading:
         self.warnings.append(f"{self._place(path)}: {message}")
 
 
-def _hint(name: str, known: dict[str, Any]) -> str:
+def _hint(name: str, known: Iterable[str]) -> str:
     close = get_close_matches(name, known, 1)
     return f"; did you mean {close[0]}?" if close else ""

@@ -146,15 +146,6 @@ class _Groups:
         return top != other_top
 
 
-def is_forest(topology: Topology) -> bool:
-    groups = _Groups()
-    return all(
-        groups.join((True, server), (False, domain))
-        for domain, members in topology.domains.items()
-        for server in members
-    )
-
-
 def parts(topology: Topology) -> list[tuple[str, ...]]:
     """The servers that can reach one another, part by part."""
     groups = _Groups()

@@ -14,7 +14,7 @@ ROOTS = ("HLAobjectRoot", "HLAinteractionRoot")
 
 
 @dataclass(frozen=True)
-class Release:
+class ReleaseRule:
     """Domains are named in a rule for a boundary, servers in a rule for a link; the others are empty."""
 
     keep: frozenset[str]
@@ -41,7 +41,7 @@ def kept_back(names: frozenset[str], class_name: str, member: str = "") -> bool:
 
 
 def kept_names(
-    rules: Iterable[Release], came_by: str, sender: str, goes_by: str, receiver: str
+    rules: Iterable[ReleaseRule], came_by: str, sender: str, goes_by: str, receiver: str
 ) -> frozenset[str]:
     """All that the rules keep back on one hop."""
     found: frozenset[str] = frozenset()

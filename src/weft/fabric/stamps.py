@@ -20,7 +20,7 @@ from weft.model.errors import FabricError
 MAX_SHIFT: Final = 63
 
 
-class Stamp:
+class MatrixStamp:
     """What the sender knew of the domain's matrix that the receiver may not know: cells in rising order, with values."""
 
     __slots__ = ("cells", "number", "values")
@@ -102,7 +102,7 @@ def encode_stamp(number: int, cells: list[int], values: list[int]) -> bytes:
     return bytes(out)
 
 
-def decode_stamp(data: bytes, cell_count: int) -> Stamp:
+def decode_stamp(data: bytes, cell_count: int) -> MatrixStamp:
     """Refuses what no sender of a domain with so many cells can have written."""
     reader = NumberReader(data)
     number = reader.next()
@@ -120,7 +120,7 @@ def decode_stamp(data: bytes, cell_count: int) -> Stamp:
         raise FabricError(f"the stamp speaks of cell {last} in a domain of {cell_count}")
     if reader.at != len(data):
         raise FabricError(f"{len(data) - reader.at} bytes follow the stamp")
-    return Stamp(number, cells, values)
+    return MatrixStamp(number, cells, values)
 
 
 def encode_packet(packet: Packet) -> bytes:

@@ -2,7 +2,7 @@
 
 from weft.federate.agents import Agent
 from weft.federate.ambassador import RTIambassador
-from weft.federate.attentive import Update
+from weft.federate.attentive import ReceivedUpdate as Update
 from weft.federate.callbacks import FederateAmbassador
 from weft.federate.causal import CAUSAL_MODULE, CausalCounts, CausalRTIambassador
 from weft.federate.correlation import heard
@@ -11,7 +11,8 @@ from weft.federate.qos_module import QOS_MODULE
 from weft.federate.regions import LocalRegion
 from weft.federate.space_regions import RoutingRegion
 from weft.federate.spaces import RoutingSpaces
-from weft.federate.things import Interaction, LocalObject, RemoteObject, Undecoded
+from weft.federate.things import LocalObject, RemoteObject, Undecoded
+from weft.federate.things import ReceivedInteraction as Interaction
 
 __all__ = [
     "CAUSAL_MODULE",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from weft.host.files.cbor import CborError, encode
-from weft.host.mesh.agents import Event
+from weft.host.mesh.agents import AgentEvent
 from weft.model.errors import FabricError
 
 
@@ -30,11 +28,11 @@ class Agent:
     def begin(self) -> None:
         """Once in the life of the agent, before its first event."""
 
-    def react(self, event: Event) -> None:
+    def react(self, event: AgentEvent) -> None:
         """An event has come: `event.value` from the agent `event.sender`.  If this raises, nothing has happened."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it reacts")
 
-    def send(self, to: str, value: Any) -> None:
+    def send(self, to: str, value: object) -> None:
         """To an agent by its name; `name@*` stands for all agents of that name on all nodes.  Plain data."""
         try:
             self._outbox.append((to, encode(value)))

@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NoReturn, overload
+from typing import Any, Final, NamedTuple, NoReturn, overload
 
 from weft.federate.awaited import Awaited
 from weft.federate.callbacks import FederateAmbassador
@@ -60,6 +60,7 @@ from weft.model.records import (
     Credentials,
     DeadlineMiss,
     RtiConfiguration,
+    Source,
     blocking_from,
 )
 from weft.model.time import HLAinteger64TimeFactory, LogicalTimeFactory, time_factory
@@ -83,6 +84,10 @@ _JOINED: Final = SERVICES.keys() - {
 }
 """Of the services whose arguments are looked at, those that need a joined federate."""
 
+_CANCELLING: Final = frozenset(
+    [ResignAction.CANCEL_PENDING_OWNERSHIP_ACQUISITIONS, ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST]
+)
+"""These also end acquisitions."""
 _CONVEYING = frozenset(["reflect_attribute_values", "receive_interaction"])
 _OWN = frozenset(["time_advance_blocked", "deadline_missed", "receive_correlation"])
 
@@ -266,24 +271,23 @@ class RTIambassador(
 
     def query_status(self) -> list[dict[str, Any]]:
         """Not of the standard: the node's federations, their members and where they are in time, as plain data."""
-        result: list[dict[str, Any]] = self._call("query_status", ())
-        return result
+        return self._ask(list, "query_status")
 
     def query_survey(self, sections: Sequence[str] = ()) -> dict[str, Any]:
-        """Not of the standard: what the node knows of itself and its federations just now, as plain data (docs/survey.md).
+        """Not of the standard: what the node knows of itself and its federations just now, as plain data
+        (docs/reference/survey.md).
 
         `sections`: some of federates, classes, regions, consumers, fabric, server, recording; none named: all.
         """
-        result: dict[str, Any] = self._call("survey", (list(sections),))
-        return result
+        return self._ask(dict, "survey", list(sections))
 
     def steer(self, action: str, federation_name: str, target: str | int | None = None) -> dict[str, Any]:
-        """Not of the standard: "pause", "resume", "step" (`target`: how many) or "resign" (`target`: whom); docs/steering.md.
+        """Not of the standard: "pause", "resume", "step" (`target`: how many) or "resign" (`target`: whom);
+        docs/how-to/steering.md.
 
         A server allows it to an operator only: connect with `Credentials("WeftOperator", key)`.
         """
-        result: dict[str, Any] = self._call("steer", (action, federation_name, target))
-        return result
+        return self._ask(dict, "steer", action, federation_name, target)
 
     def list_federation_execution_members(self, federation_name: str) -> None:
         """Clause 4.9."""
@@ -303,21 +307,25 @@ class RTIambassador(
         additional_fom_modules: Iterable[Designator] = ...,
     ) -> FederateHandle: ...
 
-    def join_federation_execution(self, *positional: Any, **named: Any) -> FederateHandle:
+    def join_federation_execution(self, *positional: object, **named: object) -> FederateHandle:
         """Clause 4.11: (type, federation[, modules]) or (name, type, federation[, modules])."""
         self._refuse_within_callback("join_federation_execution")
         self._require_connection()
-        name, kind, federation, modules = _join_arguments(positional, named)
+        name, kind, federation, modules = joining(positional, named)
+        arguments = (federation, kind, name, read_sources(modules))
         handle: FederateHandle
-        handle, self._time_name = self._call(
-            "join_federation_execution", (federation, kind, name, read_sources(modules))
-        )
+        handle, self._time_name = self._ask(tuple, "join_federation_execution", *arguments)
+        self._awaited.federate = handle
         self._times = INTEGER if self._time_name == HLAinteger64TimeFactory.name else FLOAT
         return handle
 
     def resign_federation_execution(self, resign_action: ResignAction) -> None:
         """Clause 4.12."""
         self._refuse_within_callback("resign_federation_execution")
+        if self._awaited.wanted:
+            self._look_at("resign_federation_execution", (resign_action,))
+            if resign_action not in _CANCELLING:
+                self._pending().refuse_while_acquiring(lambda pair: True)
         self._call("resign_federation_execution", (resign_action,))
         self._require_connection().forget_federation()
         self._time_name = None
@@ -342,9 +350,7 @@ class RTIambassador(
         return connection.pending()
 
     def evoke_multiple_callbacks(
-        self,
-        approximate_minimum_time_in_seconds: float,
-        approximate_maximum_time_in_seconds: float,
+        self, approximate_minimum_time_in_seconds: float, approximate_maximum_time_in_seconds: float
     ) -> bool:
         """Clause 10.58: run callbacks for at least the minimum, and on to the maximum while there are any."""
         connection = self._evoked("evoke_multiple_callbacks")
@@ -489,14 +495,15 @@ def _require_seconds(service: str, value: float) -> None:
         raise RTIinternalError(f"{service} takes a number of seconds, not {value!r}")
 
 
-def _own_arguments(method: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+def _own_arguments(method: str, arguments: tuple[object, ...]) -> tuple[object, ...]:
     """Of a callback of Weft's own, which comes as plain data."""
-    if method == "time_advance_blocked":
-        return (blocking_from(arguments[0]),)
-    if method == "deadline_missed":
-        return (DeadlineMiss(**arguments[0]),)
-    number, events = arguments
-    return number, tuple(_correlated(event) for event in events)
+    if method == "receive_correlation":
+        number, events = arguments
+        assert isinstance(events, Iterable)
+        return number, tuple(_correlated(event) for event in events)
+    (data,) = arguments
+    assert isinstance(data, dict)
+    return (blocking_from(data) if method == "time_advance_blocked" else DeadlineMiss(**data),)
 
 
 def _correlated(event: CorrelatedEvent) -> CorrelatedEvent:
@@ -505,9 +512,10 @@ def _correlated(event: CorrelatedEvent) -> CorrelatedEvent:
     return event
 
 
-def _conveyed(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    regions = frozenset(conveyed_handle(region) for region in arguments[5])
-    return (*arguments[:5], regions, *arguments[6:])
+def _conveyed(arguments: tuple[object, ...]) -> tuple[object, ...]:
+    regions = arguments[5]
+    assert isinstance(regions, Iterable)
+    return (*arguments[:5], frozenset(conveyed_handle(region) for region in regions), *arguments[6:])
 
 
 def _refuse_credentials(credentials: Credentials | None) -> None:
@@ -517,9 +525,16 @@ def _refuse_credentials(credentials: Credentials | None) -> None:
         )
 
 
-def _join_arguments(
-    positional: tuple[Any, ...], named: dict[str, Any]
-) -> tuple[str | None, str, str, Iterable[Designator]]:
+class Joining(NamedTuple):
+    """What a federate gives to join: looked at by the services that take it, but for the modules."""
+
+    name: object
+    kind: object
+    federation: object
+    modules: list[Designator]
+
+
+def joining(positional: tuple[object, ...], named: dict[str, object]) -> Joining:
     names = ["federate_type", "federation_name", "additional_fom_modules"]
     if "federate_name" in named or (len(positional) >= 3 and isinstance(positional[2], str)):
         names.insert(0, "federate_name")
@@ -532,9 +547,11 @@ def _join_arguments(
             "join_federation_execution takes (federate_type, federation_name[, additional_fom_modules]) "
             "or (federate_name, federate_type, federation_name[, additional_fom_modules])"
         )
-    return (
-        given.get("federate_name"),
-        given["federate_type"],
-        given["federation_name"],
-        given.get("additional_fom_modules", ()),
+    modules = given.get("additional_fom_modules", ())
+    if isinstance(modules, (str, os.PathLike, Source)):
+        modules = [modules]
+    if not isinstance(modules, Iterable):
+        raise CouldNotOpenFOM(f"object models are named by paths or given as Sources, not by {modules!r}")
+    return Joining(
+        given.get("federate_name"), given["federate_type"], given["federation_name"], list(modules)
     )

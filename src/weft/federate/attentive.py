@@ -1,14 +1,14 @@
-"""What a `Federate` says of urgency and deadlines, and what it wants to hear in groups (docs/urgency.md)."""
+"""What a `Federate` says of urgency and deadlines, and what it wants to hear in groups (docs/explanation/urgency.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from weft.channel import Dependency, Timeout, Urgency
 from weft.federate.correlation import Heard, leaves, resolved
-from weft.federate.things import Interaction, RemoteObject
+from weft.federate.things import ReceivedInteraction, RemoteObject, Valued
 from weft.model.handles import (
     AttributeHandle,
     FederateHandle,
@@ -16,6 +16,8 @@ from weft.model.handles import (
     InteractionClassHandle,
     ObjectClassHandle,
     ObjectInstanceHandle,
+    RegionHandle,
+    TransportationTypeHandle,
 )
 from weft.model.records import CorrelatedEvent, DeadlineMiss
 from weft.model.time import LogicalTime
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class ReceivedUpdate(Valued):
     """New values of an object, as an event of a group; `move["Position"]` is one of them."""
 
     kind: str  # the class it is known as, without the names above it
@@ -35,14 +37,8 @@ class Update:
     tag: bytes = b""
     time: LogicalTime | None = None
 
-    def __getitem__(self, attribute: str) -> Any:
-        return self.values[attribute]
 
-    def get(self, attribute: str, default: Any = None) -> Any:
-        return self.values.get(attribute, default)
-
-
-Happened = Interaction | Update | Timeout
+Happened = ReceivedInteraction | ReceivedUpdate | Timeout
 """What a group is made of."""
 
 
@@ -50,7 +46,7 @@ Happened = Interaction | Update | Timeout
 class _Group:
     number: int
     dependency: Dependency
-    handler: Callable[[list[Happened]], Any]
+    handler: Callable[[list[Happened]], object]
     singly: bool = False
 
 
@@ -61,7 +57,7 @@ class Attention:
         self._federate = federate
         self._groups: dict[int, _Group] = {}
         self._numbered = 0
-        self.misses: list[Callable[[DeadlineMiss], Any]] = []
+        self.misses: list[Callable[[DeadlineMiss], object]] = []
 
     # --- asking -----------------------------------------------------------------------------------------------
 
@@ -74,7 +70,7 @@ class Attention:
             kind = federate._object_class(name)
         federate.rti.set_class_qos(kind, urgency, deadline)
 
-    def correlate(self, dependency: Dependency, handler: Callable[[list[Happened]], Any]) -> None:
+    def correlate(self, dependency: Dependency, handler: Callable[[list[Happened]], object]) -> None:
         self._numbered += 1
         group = _Group(self._numbered, dependency, handler)
         self._ask(group)
@@ -86,7 +82,7 @@ class Attention:
         if self.misses:
             self._federate.rti.query_qos()
 
-    def cancel(self, handler: Callable[[list[Happened]], Any]) -> None:
+    def cancel(self, handler: Callable[[list[Happened]], object]) -> None:
         for number in [n for n, group in self._groups.items() if group.handler is handler]:
             self._federate.rti.cancel_correlation(number)
             del self._groups[number]
@@ -169,11 +165,12 @@ class Attention:
         handle: ObjectInstanceHandle,
         values: dict[AttributeHandle, bytes],
         tag: bytes,
-        _: Any,
+        transportation: TransportationTypeHandle,
         sender: FederateHandle,
-        regions: Any,
-        *stamp: Any,
-    ) -> Update:
+        regions: Set[RegionHandle] | None,
+        time: LogicalTime | None = None,
+        *rest: object,
+    ) -> ReceivedUpdate:
         federate = self._federate
         full = federate._name(federate.rti.get_object_class_name, kind)
         found = federate.objects.get(handle)
@@ -183,7 +180,7 @@ class Attention:
             found.regions = federate._regions.told(regions)
         short = full.rsplit(".", 1)[-1]
         sent = federate._federate_name(sender)
-        return Update(short, found, changes, sent, tag, stamp[0] if stamp else None)
+        return ReceivedUpdate(short, found, changes, sent, tag, time)
 
 
 def _related(one: str, other: str) -> bool:

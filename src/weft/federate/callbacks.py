@@ -7,7 +7,6 @@ the same thing.  Values arrive as bytes; `weft.load_fom(...).decode(type, data)`
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from typing import Any
 
 from weft.model.enums import (
     OrderType,
@@ -31,6 +30,7 @@ from weft.model.records import (
     Blocking,
     CorrelatedEvent,
     DeadlineMiss,
+    FederateRestoreStatus,
     FederationExecutionInformation,
     FederationExecutionMemberInformation,
 )
@@ -49,9 +49,7 @@ class FederateAmbassador:
         """Clause 4.8."""
 
     def report_federation_execution_members(
-        self,
-        federation_name: str,
-        report: Set[FederationExecutionMemberInformation],
+        self, federation_name: str, report: Set[FederationExecutionMemberInformation]
     ) -> None:
         """Clause 4.10."""
 
@@ -65,23 +63,17 @@ class FederateAmbassador:
         """Clause 4.15."""
 
     def synchronization_point_registration_failed(
-        self,
-        synchronization_point_label: str,
-        reason: SynchronizationPointFailureReason,
+        self, synchronization_point_label: str, reason: SynchronizationPointFailureReason
     ) -> None:
         """Clause 4.15."""
 
     def announce_synchronization_point(
-        self,
-        synchronization_point_label: str,
-        user_supplied_tag: bytes,
+        self, synchronization_point_label: str, user_supplied_tag: bytes
     ) -> None:
         """Clause 4.16."""
 
     def federation_synchronized(
-        self,
-        synchronization_point_label: str,
-        failed_to_sync_set: Set[FederateHandle],
+        self, synchronization_point_label: str, failed_to_sync_set: Set[FederateHandle]
     ) -> None:
         """Clause 4.18."""
 
@@ -107,10 +99,7 @@ class FederateAmbassador:
         """Clause 4.29."""
 
     def initiate_federate_restore(
-        self,
-        label: str,
-        federate_name: str,
-        post_restore_federate_handle: FederateHandle,
+        self, label: str, federate_name: str, post_restore_federate_handle: FederateHandle
     ) -> None:
         """Clause 4.30."""
 
@@ -120,7 +109,7 @@ class FederateAmbassador:
     def federation_not_restored(self, reason: RestoreFailureReason) -> None:
         """Clause 4.29."""
 
-    def federation_restore_status_response(self, response: Sequence[Any]) -> None:
+    def federation_restore_status_response(self, response: Sequence[FederateRestoreStatus]) -> None:
         """Clause 4.35."""
 
     # --- declaration management ------------------------------------------------------------------------------
@@ -218,16 +207,12 @@ class FederateAmbassador:
         """Clause 6.17."""
 
     def attributes_in_scope(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attributes: Set[AttributeHandle],
+        self, object_instance: ObjectInstanceHandle, attributes: Set[AttributeHandle]
     ) -> None:
         """Clause 6.19."""
 
     def attributes_out_of_scope(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attributes: Set[AttributeHandle],
+        self, object_instance: ObjectInstanceHandle, attributes: Set[AttributeHandle]
     ) -> None:
         """Clause 6.20."""
 
@@ -248,9 +233,7 @@ class FederateAmbassador:
         """Clause 6.23."""
 
     def turn_updates_off_for_object_instance(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attributes: Set[AttributeHandle],
+        self, object_instance: ObjectInstanceHandle, attributes: Set[AttributeHandle]
     ) -> None:
         """Clause 6.24."""
 
@@ -271,9 +254,7 @@ class FederateAmbassador:
         """Clause 6.29."""
 
     def confirm_interaction_transportation_type_change(
-        self,
-        interaction_class: InteractionClassHandle,
-        transportation_type: TransportationTypeHandle,
+        self, interaction_class: InteractionClassHandle, transportation_type: TransportationTypeHandle
     ) -> None:
         """Clause 6.31."""
 
@@ -328,31 +309,22 @@ class FederateAmbassador:
         """Clause 7.11."""
 
     def confirm_attribute_ownership_acquisition_cancellation(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attributes: Set[AttributeHandle],
+        self, object_instance: ObjectInstanceHandle, attributes: Set[AttributeHandle]
     ) -> None:
         """Clause 7.16."""
 
     def inform_attribute_ownership(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attributes: Set[AttributeHandle],
-        owner: FederateHandle,
+        self, object_instance: ObjectInstanceHandle, attributes: Set[AttributeHandle], owner: FederateHandle
     ) -> None:
         """Clause 7.18."""
 
     def attribute_is_not_owned(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attributes: Set[AttributeHandle],
+        self, object_instance: ObjectInstanceHandle, attributes: Set[AttributeHandle]
     ) -> None:
         """Clause 7.18."""
 
     def attribute_is_owned_by_rti(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attributes: Set[AttributeHandle],
+        self, object_instance: ObjectInstanceHandle, attributes: Set[AttributeHandle]
     ) -> None:
         """Clause 7.18."""
 

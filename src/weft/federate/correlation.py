@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from weft.channel import Dependency
 from weft.channel.qos import AllOf, AnyOf, Deadline, Interval, On
@@ -42,7 +41,7 @@ def heard(
 Resolve = Callable[[Heard], tuple[InteractionClassHandle | ObjectClassHandle, list[AttributeHandle]]]
 
 
-def plain(dependency: Dependency, resolve: Resolve) -> list[Any]:
+def plain(dependency: Dependency, resolve: Resolve) -> list[object]:
     """As the RTI is asked for it (`weft.kernel.qos.correlation`)."""
     if isinstance(dependency, AllOf | AnyOf):
         word = "all" if isinstance(dependency, AllOf) else "any"

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from weft.federate.callbacks import FederateAmbassador
 from weft.model.enums import CallbackModel, RestoreFailureReason, SaveFailureReason
 from weft.model.handles import (
+    AttributeHandle,
     FederateHandle,
     InteractionClassHandle,
     ObjectClassHandle,
     ObjectInstanceHandle,
+    ParameterHandle,
+    RegionHandle,
+    TransportationTypeHandle,
 )
 from weft.model.records import CorrelatedEvent, DeadlineMiss, FederationExecutionMemberInformation
 from weft.model.time import LogicalTime
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
 def _heard(hear: Callable[..., None]) -> Callable[..., None]:
     """Whoever waits in `run_until` while another thread calls back looks again after each callback."""
 
-    def heard(self: Ears, *arguments: Any) -> None:
+    def heard(self: Ears, *arguments: object) -> None:
         try:
             hear(self, *arguments)
         finally:
@@ -45,9 +49,25 @@ class Ears(FederateAmbassador):
                 federate._news.notify_all()
 
     @_heard
-    def receive_interaction(self, interaction_class: InteractionClassHandle, *rest: Any) -> None:
-        values, tag, _, sender, regions, *stamp = rest
-        self._federate._received(interaction_class, values, tag, sender, regions, stamp[0] if stamp else None)
+    def receive_interaction(
+        self,
+        interaction_class: InteractionClassHandle,
+        parameter_values: dict[ParameterHandle, bytes],
+        user_supplied_tag: bytes,
+        transportation_type: TransportationTypeHandle,
+        producing_federate: FederateHandle,
+        optional_sent_regions: Set[RegionHandle] | None,
+        time: LogicalTime | None = None,
+        *rest: object,
+    ) -> None:
+        self._federate._received(
+            interaction_class,
+            parameter_values,
+            user_supplied_tag,
+            producing_federate,
+            optional_sent_regions,
+            time,
+        )
 
     @_heard
     def discover_object_instance(
@@ -60,11 +80,22 @@ class Ears(FederateAmbassador):
         self._federate._discovered(object_instance, object_class, object_instance_name, producing_federate)
 
     @_heard
-    def reflect_attribute_values(self, object_instance: ObjectInstanceHandle, *rest: Any) -> None:
-        self._federate._reflected(object_instance, rest[0], rest[3], rest[4])
+    def reflect_attribute_values(
+        self,
+        object_instance: ObjectInstanceHandle,
+        attribute_values: dict[AttributeHandle, bytes],
+        user_supplied_tag: bytes,
+        transportation_type: TransportationTypeHandle,
+        producing_federate: FederateHandle,
+        optional_sent_regions: Set[RegionHandle] | None,
+        *rest: object,
+    ) -> None:
+        self._federate._reflected(
+            object_instance, attribute_values, producing_federate, optional_sent_regions
+        )
 
     @_heard
-    def remove_object_instance(self, object_instance: ObjectInstanceHandle, *rest: Any) -> None:
+    def remove_object_instance(self, object_instance: ObjectInstanceHandle, *rest: object) -> None:
         self._federate._removed(object_instance)
 
     @_heard

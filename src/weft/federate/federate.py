@@ -22,7 +22,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from weft.channel import Dependency, Urgency
 from weft.federate.ambassador import RTIambassador
@@ -33,17 +33,19 @@ from weft.federate.entering import Patience, credentials_of, enter, say_how_to_j
 from weft.federate.meeting import Meeting, Who
 from weft.federate.pausing import Pauses
 from weft.federate.regions import Chosen, LocalRegion, Regions, Where, handles
-from weft.federate.things import Interaction, LocalObject, RemoteObject, Undecoded, all_values
+from weft.federate.things import LocalObject, ReceivedInteraction, RemoteObject, Undecoded, all_values
 from weft.federate.vocabulary import Vocabulary
 from weft.host import Designator, NodeHost, load_fom
 from weft.host.files.modules import read_sources
 from weft.model.enums import CallbackModel, ResignAction
 from weft.model.errors import (
     EncodingError,
+    FederateNotExecutionMember,
     FederatesCurrentlyJoined,
     FederationExecutionAlreadyExists,
     FederationExecutionDoesNotExist,
     InvalidRegionContext,
+    NotConnected,
     RTIexception,
     Unauthorized,
 )
@@ -60,7 +62,7 @@ from weft.model.handles import (
 from weft.model.records import Credentials, DeadlineMiss, RtiConfiguration
 from weft.model.time import LogicalTime
 
-Handler = TypeVar("Handler", bound=Callable[..., Any])
+Handler = TypeVar("Handler", bound=Callable[..., object])
 
 _TRIES = 10
 _UNDECODED = 1000
@@ -98,14 +100,14 @@ class Federate:
         self._address = rti
         self._credentials = credentials_of(user, password, credentials)
         self._vocabulary = Vocabulary(load_fom(*self._sources))
-        self._hears: dict[str, list[Callable[[Interaction], Any]]] = {}
-        self._discovers: dict[str, list[Callable[[RemoteObject], Any]]] = {}
-        self._reflects: dict[str, list[Callable[[RemoteObject, dict[str, Any]], Any]]] = {}
-        self._removes: dict[str, list[Callable[[RemoteObject], Any]]] = {}
+        self._hears: dict[str, list[Callable[[ReceivedInteraction], object]]] = {}
+        self._discovers: dict[str, list[Callable[[RemoteObject], object]]] = {}
+        self._reflects: dict[str, list[Callable[[RemoteObject, dict[str, object]], object]]] = {}
+        self._removes: dict[str, list[Callable[[RemoteObject], object]]] = {}
         self._subscriptions: list[Callable[[], None]] = []
         self.undecoded: deque[Undecoded] = deque(maxlen=_UNDECODED)
         """Values that came and are not of their data types: the last of them (`on_undecoded`)."""
-        self._complainers: list[Callable[[Undecoded], Any]] = []
+        self._complainers: list[Callable[[Undecoded], object]] = []
         self._complained: set[tuple[str, str, str]] = set()
         say_how_to_join(self.rti)
         self._pauses = Pauses(self)
@@ -129,6 +131,8 @@ class Federate:
     ) -> None:
         try:
             self.resign()
+        except (NotConnected, FederateNotExecutionMember):
+            pass  # the RTI has ended, or has resigned this federate: it is out already
         except RTIexception:
             if error is None:  # otherwise the error in the block is the one to report
                 raise
@@ -219,7 +223,7 @@ class Federate:
 
         `rate` is an update rate of the object model: of each attribute no more values come than that, and the newest always.
         `where`: only to what is sent there; of an object class to those attributes that have the regions' dimensions.
-        `time`, with `where`: as of that logical time (docs/ddm-sync.md).
+        `time`, with `where`: as of that logical time (docs/explanation/ddm-sync.md).
         `urgency` and `deadline`: as for `qos`.
         """
         if urgency is not None or deadline:
@@ -259,8 +263,8 @@ class Federate:
         tag: bytes = b"",
         *,
         where: Where | None = None,
-        values: Mapping[str, Any] | None = None,
-        **parameters: Any,
+        values: Mapping[str, object] | None = None,
+        **parameters: object,
     ) -> None:
         """Send an interaction, to those who subscribe there or to all; its class is published first if it is not yet.
 
@@ -308,12 +312,7 @@ class Federate:
             handle = self.rti.register_object_instance_with_regions(object_class, pairs, instance_name)
             self._regions.placed(handle, placed, where)
         return LocalObject(
-            self.rti,
-            self._vocabulary,
-            self._regions,
-            full,
-            handle,
-            self.rti.get_object_instance_name(handle),
+            self.rti, self._vocabulary, self._regions, full, handle, self.rti.get_object_instance_name(handle)
         )
 
     # --- regions ----------------------------------------------------------------------------------------------
@@ -329,7 +328,7 @@ class Federate:
     def moving(self, *, time: LogicalTime | None = None) -> contextlib.AbstractContextManager[None]:
         """A block at whose end all regions that move in it do so at once; if it fails, none does.
 
-        `time`: as of that logical time (docs/ddm-sync.md).
+        `time`: as of that logical time (docs/explanation/ddm-sync.md).
         """
         return self._regions.moving(time)
 
@@ -381,7 +380,7 @@ class Federate:
         full = self._vocabulary.object_class(name, f"on_interaction({name!r})")
         return self._heard(self._removes, full, lambda: None)
 
-    def on_undecoded(self, handler: Callable[[Undecoded], Any]) -> Callable[[Undecoded], Any]:
+    def on_undecoded(self, handler: Callable[[Undecoded], object]) -> Callable[[Undecoded], object]:
         """Call the function with each value that came and is not of its data type; without one they are logged.
 
         All else of the same message is handed over as usual.  `federate.undecoded` has the last of them.
@@ -390,7 +389,7 @@ class Federate:
         return handler
 
     def _heard(
-        self, table: dict[str, list[Callable[..., Any]]], full: str, subscribe: Callable[[], None]
+        self, table: dict[str, list[Callable[..., object]]], full: str, subscribe: Callable[[], None]
     ) -> Callable[[Handler], Handler]:
         def keep(handler: Handler) -> Handler:
             subscribe()
@@ -408,26 +407,27 @@ class Federate:
     # --- how urgently -----------------------------------------------------------------------------------------
 
     def qos(self, name: str, urgency: int | Urgency | None = None, deadline: float = 0.0) -> None:
-        """How urgent a class is for this federate, and by when it should have dealt with each message of it (docs/urgency.md).
+        """How urgent a class is for this federate, and by when it should have dealt with each message of it
+        (docs/explanation/urgency.md).
 
         `urgency`: 0 is the most urgent, None less urgent than all numbers.  `deadline` is in seconds; 0: none.
         """
         self._attention.set(name, urgency, deadline)
 
-    def on_miss(self, handler: Callable[[DeadlineMiss], Any]) -> Callable[[DeadlineMiss], Any]:
+    def on_miss(self, handler: Callable[[DeadlineMiss], object]) -> Callable[[DeadlineMiss], object]:
         """Call the function with each deadline that this federate has missed."""
         self._attention.misses.append(handler)
         self.rti.query_qos()
         return handler
 
-    def correlate(self, dependency: Dependency, handler: Callable[[list[Happened]], Any]) -> None:
+    def correlate(self, dependency: Dependency, handler: Callable[[list[Happened]], object]) -> None:
         """Call the function with several interactions and updates at once; subscribes to them.
 
-        `all_of(heard("Fire"), heard("Tank", "Position"))`, for example; docs/urgency.md has the rules.
+        `all_of(heard("Fire"), heard("Tank", "Position"))`, for example; docs/explanation/urgency.md has the rules.
         """
         self._attention.correlate(dependency, handler)
 
-    def uncorrelate(self, handler: Callable[[list[Happened]], Any]) -> None:
+    def uncorrelate(self, handler: Callable[[list[Happened]], object]) -> None:
         """Do not call it any more; what its group has so far is dropped."""
         self._attention.cancel(handler)
 
@@ -536,7 +536,7 @@ class Federate:
         sender: FederateHandle,
         regions: Set[RegionHandle] | None,
         time: LogicalTime | None,
-    ) -> Interaction:
+    ) -> ReceivedInteraction:
         full = self._name(self.rti.get_interaction_class_name, interaction_class)
         values = {}
         for handle, data in parameters.items():
@@ -546,7 +546,7 @@ class Federate:
             except EncodingError as error:
                 self._not_decoded(full, name, "", sender, data, error)
         told = self._regions.told(regions)
-        return Interaction(_short(full), self._federate_name(sender), values, tag, time, told)
+        return ReceivedInteraction(_short(full), self._federate_name(sender), values, tag, time, told)
 
     def _discovered(
         self,
@@ -582,7 +582,7 @@ class Federate:
         attributes: dict[AttributeHandle, bytes],
         instance: str,
         sender: FederateHandle,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         changes = {}
         for attribute, data in attributes.items():
             name = self._name(self.rti.get_attribute_name, object_class, attribute)
@@ -614,7 +614,7 @@ class Federate:
         if found is not None:
             self._tell(self._removes, found.full_kind, found)
 
-    def _tell(self, table: dict[str, list[Callable[..., Any]]], full: str, *what: Any) -> None:
+    def _tell(self, table: dict[str, list[Callable[..., object]]], full: str, *what: object) -> None:
         """Handlers of a class hear of everything that comes as it or as a class below it."""
         for ancestor in _lineage(full):
             for handler in table.get(ancestor, ()):
@@ -679,10 +679,11 @@ def join(
 
     `rti` is the address of a server ("host:port", "tls://host:port", "ws://…"), or the server of a domains file that this process
     itself is ("mesh://S3@domains.toml"); without one, the RTI is inside this process and alone.
-    `user` and `password`: for a server with a password file (docs/tls.md); or `credentials` of any type, as `connect` takes them.
+    `user` and `password`: for a server with a password file (docs/how-to/tls.md); or `credentials` of any type, as
+    `connect` takes them.
     `wait`: for so many seconds a server is waited for that does not run yet, or a node of the mesh that was taken for gone, so
     that the order of starting does not matter.
-    `causal`: messages come in causal order, of all federates that ask for it (docs/ordering.md, "As middleware").
+    `causal`: messages come in causal order, of all federates that ask for it (docs/explanation/ordering.md, "As middleware").
     """
     return Federate(
         federation,

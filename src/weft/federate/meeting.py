@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from weft.model.errors import NotInTime, RTIexception
 
@@ -80,9 +80,8 @@ class Meeting:
                     f"synchronization point {label!r} was not announced within {seconds:g} s: "
                     "the RTI, or who registered it for some federates only, has left this one out"
                 )
-            self.achieved.add(
-                label
-            )  # first: with IMMEDIATE callbacks the point may be reached during the call
+            # First: with IMMEDIATE callbacks the point may be reached during the call.
+            self.achieved.add(label)
             try:
                 federate.rti.synchronization_point_achieved(label)
             except RTIexception:
@@ -97,11 +96,14 @@ class Meeting:
         """In words, as far as the RTI says: other vendors' do not."""
         federate = self._federate
         try:
-            found: dict[str, Any] = federate.rti.query_survey(["federates"])["federations"]
-            missing = found[federate.federation]["synchronization"][label]["waits_for"]
-        except (RTIexception, KeyError, TypeError):
+            found: object = federate.rti.query_survey(["federates"])
+            for step in ("federations", federate.federation, "synchronization", label, "waits_for"):
+                found = found[step] if isinstance(found, Mapping) else None
+        except (RTIexception, KeyError):
+            found = None
+        if not isinstance(found, Sequence):
             return "others have joined and not achieved it"
-        others = [name for name in missing if name != federate.name]
+        others = [str(name) for name in found if name != federate.name]
         return f"{', '.join(others) or 'nobody any more'} {'has' if len(others) == 1 else 'have'} not achieved it"
 
 

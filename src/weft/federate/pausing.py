@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from weft.federate.things import LocalObject, RemoteObject
 from weft.model.errors import RTIexception
@@ -13,7 +13,7 @@ from weft.model.handles import ObjectInstanceHandle
 if TYPE_CHECKING:
     from weft.federate.federate import Federate
 
-Handler = TypeVar("Handler", bound=Callable[[str], Any])
+Handler = TypeVar("Handler", bound=Callable[[str], object])
 
 
 class Stay:
@@ -43,8 +43,8 @@ class Pauses:
 
     def __init__(self, federate: Federate) -> None:
         self._federate = federate
-        self.savers: list[Callable[[str], Any]] = []
-        self.restorers: list[Callable[[str], Any]] = []
+        self.savers: list[Callable[[str], object]] = []
+        self.restorers: list[Callable[[str], object]] = []
         self.outcome: bool | None = None  # of the last save or restore; None while it is under way
         self._stays: dict[str, Stay] = {}  # by label; a restore in another process begins with none
         self._restoring = ("", "")  # label, and the name the federate will have
@@ -68,7 +68,7 @@ class Pauses:
 
     def _do(
         self,
-        handlers: list[Callable[[str], Any]],
+        handlers: list[Callable[[str], object]],
         label: str,
         well: Callable[[], None],
         badly: Callable[[], None],

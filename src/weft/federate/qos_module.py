@@ -1,4 +1,5 @@
-"""The object model module by which the MOM tells of missed deadlines: a report, and the request for it (docs/mom.md)."""
+"""The object model module by which the MOM tells of missed deadlines: a report, and the request for it
+(docs/reference/mom.md)."""
 
 from __future__ import annotations
 

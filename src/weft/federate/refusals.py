@@ -1,4 +1,4 @@
-"""Which service refuses with which exception: the reference of `weft errors` and docs/exceptions.md.
+"""Which service refuses with which exception: the reference of `weft errors` and docs/reference/exceptions.md.
 
 What all services have in common follows from what they need (a connection, a federation, no save meanwhile), in part from the
 kernel's own tables; what is left is `services.refused.TABLE`.  Tests provoke each pair, and find no other.

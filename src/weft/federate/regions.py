@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from weft.model.conveyed import conveyed_bounds
 from weft.model.errors import (
@@ -82,7 +82,7 @@ class Regions:
 
     # --- making and moving ------------------------------------------------------------------------------------
 
-    def make(self, space: str, given: Mapping[str, Any]) -> LocalRegion:
+    def make(self, space: str, given: Mapping[str, object]) -> LocalRegion:
         vocabulary = self._federate._vocabulary
         ranges = self.named(space, given) or {
             name: (0, vocabulary.model.dimensions[name].upper_bound) for name in vocabulary.space(space)
@@ -92,7 +92,7 @@ class Regions:
         self._all[made] = None
         return made
 
-    def named(self, space: str, given: Mapping[str, Any]) -> Ranges:
+    def named(self, space: str, given: Mapping[str, object]) -> Ranges:
         """The same ranges under the full names of their dimensions."""
         vocabulary = self._federate._vocabulary
         if space:
@@ -186,17 +186,19 @@ class Regions:
     @overload
     def chosen(self, where: Where | None) -> Chosen | None: ...
 
-    def chosen(self, where: Any) -> Chosen | None:
+    def chosen(self, where: object) -> Chosen | None:
         """What `where=` says; None: everywhere."""
         if where is None:
             return None
-        found = [where] if isinstance(where, LocalRegion) or not isinstance(where, Iterable) else list(where)
-        for one in found:
+        given = [where] if isinstance(where, LocalRegion) or not isinstance(where, Iterable) else where
+        found = set()
+        for one in given:
             if not isinstance(one, LocalRegion):
                 raise InvalidRegion(f"where= takes regions that `region` made, not {where!r}")
             if one._regions is not self:
                 name = self._federate.name
                 raise RegionNotCreatedByThisFederate(f"{one!r} is a region of another federate than {name}")
+            found.add(one)
         if not found:
             raise InvalidRegion("where= names no region; leave it out to mean everywhere")
         return frozenset(found)

@@ -153,10 +153,7 @@ class RoutingSpaces:
         return instance
 
     def associate_region_for_updates(
-        self,
-        region: RoutingRegion,
-        object_instance: ObjectInstanceHandle,
-        attributes: Set[AttributeHandle],
+        self, region: RoutingRegion, object_instance: ObjectInstanceHandle, attributes: Set[AttributeHandle]
     ) -> None:
         """In the place of the regions that these attributes are updated with so far."""
         object_class = self.rti.get_known_object_class_handle(object_instance)

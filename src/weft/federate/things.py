@@ -13,7 +13,7 @@ from weft.model.handles import AttributeHandle, ObjectClassHandle, ObjectInstanc
 from weft.model.time import LogicalTime
 
 
-def all_values(values: Any, more: dict[str, Any], is_name: bool) -> dict[str, Any]:
+def all_values(values: object, more: dict[str, object], is_name: bool) -> dict[str, object]:
     """What is given by names and in a dict together.
 
     `is_name`: `values` may be the name of one, too; if so a dict is the dict of all, and anything else its value.
@@ -46,8 +46,24 @@ class Undecoded:
         return f"{self.kind}.{self.name}{of}, sent by {self.sender}, cannot be decoded and is left out: {self.error}"
 
 
+class Valued:
+    """Has values by the names of parameters or attributes.
+
+    Which Python value a data type decodes to is known to the object model alone, so no type is said of it.
+    """
+
+    __slots__ = ()
+    values: dict[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def get(self, name: str, default: object = None) -> Any:
+        return self.values.get(name, default)
+
+
 @dataclass(frozen=True, slots=True)
-class Interaction:
+class ReceivedInteraction(Valued):
     """A received interaction; `shot["Round"]` is the value of a parameter."""
 
     name: str  # the class it was received at, without the names above it
@@ -57,15 +73,9 @@ class Interaction:
     time: LogicalTime | None = None
     regions: tuple[Ranges, ...] | None = None  # with Convey Region Designator Sets on: what it was sent with
 
-    def __getitem__(self, parameter: str) -> Any:
-        return self.values[parameter]
-
-    def get(self, parameter: str, default: Any = None) -> Any:
-        return self.values.get(parameter, default)
-
 
 @dataclass(slots=True)
-class RemoteObject:
+class RemoteObject(Valued):
     """An object of another federate, with the values received last; `tank["Position"]` is one of them."""
 
     name: str
@@ -77,12 +87,6 @@ class RemoteObject:
     values: dict[str, Any] = field(default_factory=dict)
     # With Convey Region Designator Sets on: what the last values were sent with.
     regions: tuple[Ranges, ...] | None = None
-
-    def __getitem__(self, attribute: str) -> Any:
-        return self.values[attribute]
-
-    def get(self, attribute: str, default: Any = None) -> Any:
-        return self.values.get(attribute, default)
 
 
 class LocalObject:
@@ -106,7 +110,7 @@ class LocalObject:
         self._class = rti.get_object_class_handle(full_kind)
         self._handles: dict[str, AttributeHandle] = {}
 
-    def update(self, tag: bytes = b"", *, values: Mapping[str, Any] | None = None, **more: Any) -> None:
+    def update(self, tag: bytes = b"", *, values: Mapping[str, object] | None = None, **more: object) -> None:
         """Send new values of some attributes: `update(Speed=3.0)`, or `update(values={"tag": 1})` for any name."""
         encoded = {}
         for attribute, value in all_values(

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from weft.fom import ObjectModel
+from weft.fom.objectmodel import PRIVILEGE_TO_DELETE
 from weft.model.errors import EncodingError, NameNotFound
-
-PRIVILEGE = "HLAprivilegeToDeleteObject"
 
 
 class Vocabulary:
@@ -81,26 +79,26 @@ class Vocabulary:
         The privilege to delete is owned and has no value to hear of, so it is not among all, unless there is nothing else.
         """
         found = self.attributes(object_class, names)
-        return found if names else [name for name in found if name != PRIVILEGE] or found
+        return found if names else [name for name in found if name != PRIVILEGE_TO_DELETE] or found
 
     def has_parameter(self, interaction_class: str, name: str) -> bool:
         return name in self._parameter_types[interaction_class]
 
-    def encode_attribute(self, object_class: str, name: str, value: Any) -> bytes:
+    def encode_attribute(self, object_class: str, name: str, value: object) -> bytes:
         return self._encode(object_class, "attribute", name, value, self._attribute_types[object_class])
 
-    def decode_attribute(self, object_class: str, name: str, data: bytes) -> Any:
+    def decode_attribute(self, object_class: str, name: str, data: bytes) -> object:
         return self._decode(object_class, name, data, self._attribute_types.get(object_class, {}))
 
-    def encode_parameter(self, interaction_class: str, name: str, value: Any) -> bytes:
+    def encode_parameter(self, interaction_class: str, name: str, value: object) -> bytes:
         return self._encode(
             interaction_class, "parameter", name, value, self._parameter_types[interaction_class]
         )
 
-    def decode_parameter(self, interaction_class: str, name: str, data: bytes) -> Any:
+    def decode_parameter(self, interaction_class: str, name: str, data: bytes) -> object:
         return self._decode(interaction_class, name, data, self._parameter_types.get(interaction_class, {}))
 
-    def _encode(self, owner: str, what: str, name: str, value: Any, types: Mapping[str, str]) -> bytes:
+    def _encode(self, owner: str, what: str, name: str, value: object, types: Mapping[str, str]) -> bytes:
         _require(owner, what, name, types)
         if not types[name]:
             return _as_bytes(owner, name, value)
@@ -109,7 +107,7 @@ class Vocabulary:
         except EncodingError as error:
             raise EncodingError(f"{owner}.{name}: {error}") from error
 
-    def _decode(self, owner: str, name: str, data: bytes, types: Mapping[str, str]) -> Any:
+    def _decode(self, owner: str, name: str, data: bytes, types: Mapping[str, str]) -> object:
         if not types.get(name):
             return data  # HLA 1.3 object models give no types, nor do those that only others brought
         try:
@@ -123,7 +121,7 @@ def _require(owner: str, what: str, name: str, known: Mapping[str, str]) -> None
         raise NameNotFound(f"class {owner} has no {what} {name!r}{_hint(name, known)}")
 
 
-def _as_bytes(owner: str, name: str, value: Any) -> bytes:
+def _as_bytes(owner: str, name: str, value: object) -> bytes:
     if isinstance(value, bytes):
         return value
     raise EncodingError(

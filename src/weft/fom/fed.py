@@ -45,10 +45,10 @@ IGNORED = frozenset(("fedversion", "federate"))
 
 
 def read_fed(source: Source) -> Module:
-    return _Reader(source).module(single_root(source, "FED"))
+    return _FedReader(source).module(single_root(source, "FED"))
 
 
-class _Reader:
+class _FedReader:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.warnings = Warnings(source.name)

@@ -15,7 +15,7 @@ often carry the MOM of 2010.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -28,14 +28,14 @@ from weft.fom.objectmodel import (
     ObjectClass,
     Parameter,
     Problem,
-    SynchronizationPoint,
+    SynchronizationLabel,
     Transportation,
     UpdateRate,
 )
 from weft.model.errors import ConflictingObjectModels, ObjectModelError
 
 T = TypeVar("T")
-M = TypeVar("M", Attribute, Parameter)
+Item = TypeVar("Item", Attribute, Parameter)
 
 
 class Judge:
@@ -127,20 +127,28 @@ def join_parameter(old: Parameter, new: Parameter, owner: str, judge: Judge) -> 
     )
 
 
+def join_all(items: Iterable[Item], join: Callable[[Item, Item], Item]) -> tuple[Item, ...]:
+    """Attributes or parameters, those of one name joined where the first of them stands."""
+    found: dict[str, Item] = {}
+    for item in items:
+        known = found.get(item.name)
+        found[item.name] = item if known is None else join(known, item)
+    return tuple(found.values())
+
+
 def join_object_class(old: ObjectClass, new: ObjectClass, judge: Judge) -> ObjectClass:
     if new.scaffold or old == new:
         return old
     what, places = f"object class {new.name}", (old.place, new.place)
-    attributes = {item.name: item for item in old.attributes}
-    for item in new.attributes:
-        known = attributes.get(item.name)
-        attributes[item.name] = join_attribute(known, item, new.name, judge) if known else item
+    attributes = join_all(
+        [*old.attributes, *new.attributes], lambda known, item: join_attribute(known, item, new.name, judge)
+    )
     if not old.scaffold and not judge.lenient:
-        judge.added(what, list(attributes)[len(old.attributes) :], new.place)
+        judge.added(what, [item.name for item in attributes[len(old.attributes) :]], new.place)
     return ObjectClass(
         name=old.name,
         parent=old.parent,
-        attributes=tuple(attributes.values()),
+        attributes=attributes,
         sharing=judge.agree(what, "sharing", old.sharing, new.sharing, places, serious=False),
         directed_interactions=tuple(dict.fromkeys(old.directed_interactions + new.directed_interactions)),
         dimensions=judge.dimensions(what, old.dimensions, new.dimensions, places),
@@ -153,16 +161,15 @@ def join_interaction_class(old: InteractionClass, new: InteractionClass, judge: 
     if new.scaffold or old == new:
         return old
     what, places = f"interaction class {new.name}", (old.place, new.place)
-    parameters = {item.name: item for item in old.parameters}
-    for item in new.parameters:
-        known = parameters.get(item.name)
-        parameters[item.name] = join_parameter(known, item, new.name, judge) if known else item
+    parameters = join_all(
+        [*old.parameters, *new.parameters], lambda known, item: join_parameter(known, item, new.name, judge)
+    )
     if not old.scaffold and not judge.lenient:
-        judge.added(what, list(parameters)[len(old.parameters) :], new.place)
+        judge.added(what, [item.name for item in parameters[len(old.parameters) :]], new.place)
     return InteractionClass(
         name=old.name,
         parent=old.parent,
-        parameters=tuple(parameters.values()),
+        parameters=parameters,
         transportation=judge.agree(what, "transportation", old.transportation, new.transportation, places),
         order=judge.agree(what, "order", old.order, new.order, places),
         dimensions=judge.dimensions(what, old.dimensions, new.dimensions, places),
@@ -198,10 +205,10 @@ def join_update_rate(old: UpdateRate, new: UpdateRate, judge: Judge) -> UpdateRa
 
 
 def join_synchronization(
-    old: SynchronizationPoint, new: SynchronizationPoint, judge: Judge
-) -> SynchronizationPoint:
+    old: SynchronizationLabel, new: SynchronizationLabel, judge: Judge
+) -> SynchronizationLabel:
     what, places = f"synchronization point {new.label!r}", (old.place, new.place)
-    return SynchronizationPoint(
+    return SynchronizationLabel(
         label=old.label,
         data_type=judge.agree(what, "data type", old.data_type, new.data_type, places),
         capability=judge.agree(what, "capability", old.capability, new.capability, places, serious=False),

@@ -35,7 +35,7 @@ from weft.fom.objectmodel import (
     ObjectModel,
     Problem,
     RoutingSpace,
-    SynchronizationPoint,
+    SynchronizationLabel,
     TimeTypes,
     Transportation,
     UpdateRate,
@@ -111,7 +111,7 @@ class _Merger:
         self.update_rates: dict[str, UpdateRate] = {}
         self.switches: dict[str, str | bool] = {}
         self.spaces: dict[str, RoutingSpace] = {}
-        self.synchronizations: dict[str, SynchronizationPoint] = {}
+        self.synchronizations: dict[str, SynchronizationLabel] = {}
         self.tags: dict[str, str] = {}
         self.time = TimeTypes()
         self._switch_setters: dict[str, str] = {}

@@ -38,8 +38,9 @@ def frozen(items: Mapping[str, T] | None = None) -> Mapping[str, T]:
     return MappingProxyType(dict(items or {}))
 
 
-def _place() -> Any:
-    return field(default="", compare=False)
+def _place() -> str:
+    made: str = field(default="", compare=False)
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ class RoutingSpace:
 
 
 @dataclass(frozen=True, slots=True)
-class SynchronizationPoint:
+class SynchronizationLabel:
     label: str
     data_type: str = ""
     capability: str = ""
@@ -181,7 +182,7 @@ class Module:
     update_rates: Mapping[str, UpdateRate] = field(default_factory=frozen)
     switches: Mapping[str, str | bool] = field(default_factory=frozen)
     spaces: Mapping[str, RoutingSpace] = field(default_factory=frozen)
-    synchronizations: Mapping[str, SynchronizationPoint] = field(default_factory=frozen)
+    synchronizations: Mapping[str, SynchronizationLabel] = field(default_factory=frozen)
     tags: Mapping[str, str] = field(default_factory=frozen)
     time: TimeTypes = TimeTypes()
     type_places: Mapping[str, str] = field(default_factory=frozen, compare=False, repr=False)
@@ -190,6 +191,16 @@ class Module:
     @property
     def designator(self) -> str:
         return self.source.name
+
+
+ClassKind = TypeVar("ClassKind", ObjectClass, InteractionClass)
+
+
+def _lineage(classes: Mapping[str, ClassKind], name: str | None) -> Iterator[ClassKind]:
+    while name is not None:
+        found = classes[name]
+        yield found
+        name = found.parent
 
 
 @dataclass(frozen=True)
@@ -204,7 +215,7 @@ class ObjectModel:
     update_rates: Mapping[str, float] = field(default_factory=frozen)
     switches: Mapping[str, str | bool] = field(default_factory=frozen)
     spaces: Mapping[str, RoutingSpace] = field(default_factory=frozen)
-    synchronizations: Mapping[str, SynchronizationPoint] = field(default_factory=frozen)
+    synchronizations: Mapping[str, SynchronizationLabel] = field(default_factory=frozen)
     tags: Mapping[str, str] = field(default_factory=frozen)
     time: TimeTypes = TimeTypes()
     modules: tuple[Module, ...] = field(default=(), compare=False, repr=False)
@@ -214,19 +225,11 @@ class ObjectModel:
 
     def object_lineage(self, name: str) -> Iterator[ObjectClass]:
         """The class itself, then its parent, up to the root."""
-        current: str | None = name
-        while current is not None:
-            found = self.object_classes[current]
-            yield found
-            current = found.parent
+        return _lineage(self.object_classes, name)
 
     def interaction_lineage(self, name: str) -> Iterator[InteractionClass]:
         """The class itself, then its parent, up to the root."""
-        current: str | None = name
-        while current is not None:
-            found = self.interaction_classes[current]
-            yield found
-            current = found.parent
+        return _lineage(self.interaction_classes, name)
 
     def all_attributes(self, class_name: str) -> tuple[Attribute, ...]:
         """Own and inherited attributes, the root's first."""
@@ -259,7 +262,7 @@ class ObjectModel:
 
         return Codecs(self.data_types)
 
-    def encode(self, type_name: str, value: Any) -> bytes:
+    def encode(self, type_name: str, value: object) -> bytes:
         return self.codecs.encode(type_name, value)
 
     def decode(self, type_name: str, data: bytes) -> Any:

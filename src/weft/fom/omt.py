@@ -25,7 +25,7 @@ from weft.fom.objectmodel import (
     ObjectClass,
     Parameter,
     RoutingSpace,
-    SynchronizationPoint,
+    SynchronizationLabel,
     TimeTypes,
     Transportation,
     UpdateRate,
@@ -50,10 +50,10 @@ T = TypeVar("T")
 def read_omt(source: Source) -> Module:
     warnings = Warnings(source.name)
     root, namespace = read_tree(source, warnings)
-    return _Reader(source, warnings, NAMESPACES.get(namespace, "2025")).module(root)
+    return _OmtReader(source, warnings, NAMESPACES.get(namespace, "2025")).module(root)
 
 
-class _Reader:
+class _OmtReader:
     def __init__(self, source: Source, warnings: Warnings, standard: str) -> None:
         self.source = source
         self.warnings = warnings
@@ -310,8 +310,8 @@ class _Reader:
             return None
         return UpdateRate(name, rate, self.place(element))
 
-    def synchronization(self, element: Element, name: str) -> SynchronizationPoint:
-        return SynchronizationPoint(
+    def synchronization(self, element: Element, name: str) -> SynchronizationLabel:
+        return SynchronizationLabel(
             name, element.value("dataType"), element.value("capability"), self.place(element)
         )
 

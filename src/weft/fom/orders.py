@@ -1,4 +1,4 @@
-"""How object models name the orders of messages: the two of the standard, and Weft's own (docs/ordering.md).
+"""How object models name the orders of messages: the two of the standard, and Weft's own (docs/explanation/ordering.md).
 
 Spelled in any case, and with or without HLA before it.  `Priority(3)`, or `Priority:3` in FED files, also says how urgent: 0,
 which is also meant where nothing is said, is the most urgent.
@@ -23,7 +23,7 @@ _SPELLED = {name.lower(): name for name in NAMES}
 _URGENT = re.compile(r"(?:hla)?priority\s*(?::|\()\s*(\d{1,7})\s*\)?", re.IGNORECASE)
 
 
-class Ordered(NamedTuple):
+class OrderAndPriority(NamedTuple):
     order: OrderType
     priority: int = 0
 
@@ -42,9 +42,9 @@ def standard(name: str) -> bool:
     return name in ("", "Receive", "TimeStamp")
 
 
-def meaning(name: str) -> Ordered:
+def meaning(name: str) -> OrderAndPriority:
     """What a spelled order stands for; no order is time stamp order, as in the standard's tables."""
     urgent = _URGENT.fullmatch(name)
     if urgent is not None:
-        return Ordered(OrderType.PRIORITY, int(urgent[1]))
-    return Ordered(NAMES.get(spelled(name), OrderType.TIMESTAMP))
+        return OrderAndPriority(OrderType.PRIORITY, int(urgent[1]))
+    return OrderAndPriority(NAMES.get(spelled(name), OrderType.TIMESTAMP))

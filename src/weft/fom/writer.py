@@ -34,7 +34,7 @@ _TABLES: dict[type[DataType], tuple[str, str]] = {
 
 
 def write_omt(model: ObjectModel | Module, name: str = "") -> bytes:
-    return _Writer().document(model, name or getattr(model, "name", "") or "Merged object model")
+    return _OmtWriter().document(model, name or getattr(model, "name", "") or "Merged object model")
 
 
 def escape(text: str) -> str:
@@ -45,7 +45,7 @@ def quote(text: str) -> str:
     return '"' + escape(text).replace('"', "&quot;") + '"'
 
 
-class _Writer:
+class _OmtWriter:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.depth = 0

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Any
 
 
-def is_local(peer: Any) -> bool:
+def is_local(peer: object) -> bool:
     """Is it the address of a connection from this very machine?"""
     found = _ip(peer)
     return found is not None and found.is_loopback
 
 
-def address_of(peer: Any) -> str:
+def address_of(peer: object) -> str:
     """Whose connection it is, for limits: a machine's address, or the network of 64 bits that is given to one in IPv6."""
     found = _ip(peer)
     if found is None:
@@ -22,7 +21,7 @@ def address_of(peer: Any) -> str:
     return str(found)
 
 
-def _ip(peer: Any) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _ip(peer: object) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     if not isinstance(peer, tuple) or not peer:
         return None
     try:

@@ -6,14 +6,13 @@ same process (`in_process.embedded`) or a simulated network (`simulated.simulate
 
 from __future__ import annotations
 
-from collections import deque
-from typing import Any, Protocol
+from typing import Protocol
 
 from weft.kernel import Callback, UrgentCallback
 
 
 class Connection(Protocol):
-    def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
+    def call(self, service: str, arguments: tuple[object, ...]) -> object:
         """Make a call and wait for its end; raises the HLA exception if it is refused."""
         ...
 
@@ -52,21 +51,6 @@ class Connection(Protocol):
     def lose(self) -> None:
         """Break off without resigning, as a crash would."""
         ...
-
-
-def drop_federation(inbox: deque[Callback]) -> None:
-    """Keep only what does not depend on being joined: reports about federations, and the loss of the connection."""
-    kept = [callback for callback in inbox if callback.method in _WITHOUT_FEDERATION]
-    inbox.clear()
-    inbox.extend(kept)
-
-
-_WITHOUT_FEDERATION = (
-    "connection_lost",
-    "report_federation_executions",
-    "report_federation_execution_members",
-    "report_federation_execution_does_not_exist",
-)
 
 
 class NodeHost(Protocol):

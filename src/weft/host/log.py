@@ -1,4 +1,4 @@
-"""The log of a node, for people (a line of text) or for programs (a JSON object for each line; docs/logs.md).
+"""The log of a node, for people (a line of text) or for programs (a JSON object for each line; docs/how-to/logs.md).
 
 Whoever reports hands over a text; where it is a `LogText`, JSON also has its event, level and whom it concerns.
 """

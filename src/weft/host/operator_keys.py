@@ -1,4 +1,5 @@
-"""The operator's side of a server's `operator.key`: finding it and reading it, for all who steer or look (docs/steering.md).
+"""The operator's side of a server's `operator.key`: finding it and reading it, for all who steer or look
+(docs/how-to/steering.md).
 
 The server's side, which makes and checks it, is `server.guard.OperatorKey`.
 """

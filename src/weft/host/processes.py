@@ -5,15 +5,22 @@ from __future__ import annotations
 import os
 import socket
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 
-def this_process() -> dict[str, Any]:
-    """What names it, also when its number is used again: machine, number, and when it was started, in ticks since the boot."""
+class ProcessInfo(TypedDict, total=False):
+    """Names a process, also when its number is used again."""
+
+    host: str  # its machine
+    pid: int
+    started: int | None  # in ticks since the boot
+
+
+def this_process() -> ProcessInfo:
     return {"host": socket.gethostname(), "pid": os.getpid(), "started": _stat(os.getpid())[1]}
 
 
-def is_alive(process: dict[str, Any]) -> bool | None:
+def is_alive(process: ProcessInfo) -> bool | None:
     """Is a process that `this_process` has described still there?  None: that cannot be seen from here."""
     pid = process.get("pid")
     if not isinstance(pid, int) or process.get("host") != socket.gethostname():

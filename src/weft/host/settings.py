@@ -13,7 +13,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
 
 from weft.fom import parse_rid
 from weft.host.log import FORMS
@@ -28,7 +27,7 @@ def _check_port(place: str, port: int, none: str) -> None:
 
 
 @dataclass(frozen=True)
-class Serve:
+class ServeSettings:
     host: str = "127.0.0.1"  # the address to listen on; this machine only
     port: int = 15164  # TCP; 0 takes a free one
     tls_port: int = 0  # TLS 1.3, with cert and key; 0: no TLS
@@ -39,8 +38,8 @@ class Serve:
     run_directory: str = "runs"  # where the server's log and recordings go
     save_directory: str = ""  # none: saves in the run directory, where the next run finds them
     module_directory: str = ""  # object models for federates that send only an address; none: refused
-    log: str = "text"  # or json: an object for each line (docs/logs.md)
-    otel: bool = False  # spans of OpenTelemetry (docs/logs.md)
+    log: str = "text"  # or json: an object for each line (docs/how-to/logs.md)
+    otel: bool = False  # spans of OpenTelemetry (docs/how-to/logs.md)
 
     def __post_init__(self) -> None:
         if self.log not in FORMS:
@@ -59,7 +58,7 @@ class Serve:
 
 
 @dataclass(frozen=True)
-class Limits:
+class LimitSettings:
     frame_bytes: int = 64 << 20  # the largest message from a federate
     sessions: int = 4096  # federates connected at once
     half_open: int = 256  # connections of one address in which nobody has connected yet
@@ -94,15 +93,15 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Security:
+class SecuritySettings:
     password_file: str = ""  # who may connect, made by `weft passwd`; none: everybody
     clear_text_passwords: bool = False  # accept passwords without TLS
     guard: str = ""  # one's own, as module:name of a class of guards or of something that makes one
 
 
 @dataclass(frozen=True)
-class Fabric:
-    """Links to other nodes, and the journal; see docs/domains.md."""
+class FabricSettings:
+    """Links to other nodes, and the journal; see docs/explanation/domains.md."""
 
     lost_seconds: float = 10.0  # without a connection, until a node counts as lost
     queue_bytes: int = 64 << 20  # of reliable messages that a neighbour has not taken, until the link is cut
@@ -126,8 +125,8 @@ class Fabric:
 
 
 @dataclass(frozen=True)
-class Ddm:
-    """Data distribution management between nodes; see docs/ddm.md."""
+class MeshDdmSettings:
+    """Data distribution management between nodes; see docs/explanation/ddm.md."""
 
     rid: str = ""  # a RID file: strategy, partitions and channels of the federations that are created here
     multicast_port: int = (
@@ -143,8 +142,8 @@ class Ddm:
 
 
 @dataclass(frozen=True)
-class Channel:
-    """How urgently callbacks are handed over; see docs/urgency.md."""
+class ChannelSettings:
+    """How urgently callbacks are handed over; see docs/explanation/urgency.md."""
 
     schedule: str = ""  # a schedule file: how urgent classes are for federates that join here
     deadlines: bool = (
@@ -158,8 +157,8 @@ class Channel:
 
 
 @dataclass(frozen=True)
-class Record:
-    """Recording of runs; see docs/recording.md."""
+class RecordSettings:
+    """Recording of runs; see docs/how-to/recording.md."""
 
     on: bool = True  # record what the node does
     directory: str = ""  # where runs are recorded; none: the run directory of [serve]
@@ -175,8 +174,8 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Console:
-    """Pages that show what nodes do; see docs/console.md."""
+class ConsoleSettings:
+    """Pages that show what nodes do; see docs/how-to/console.md."""
 
     on: bool = True  # whether `weft serve` and `weft run` start one
     host: str = "127.0.0.1"  # the address to listen on; another only with TLS, or `insecure`
@@ -192,14 +191,14 @@ class Console:
 
 @dataclass(frozen=True)
 class Settings:
-    serve: Serve = field(default_factory=Serve)
-    limits: Limits = field(default_factory=Limits)
-    security: Security = field(default_factory=Security)
-    fabric: Fabric = field(default_factory=Fabric)
-    ddm: Ddm = field(default_factory=Ddm)
-    channel: Channel = field(default_factory=Channel)
-    record: Record = field(default_factory=Record)
-    console: Console = field(default_factory=Console)
+    serve: ServeSettings = field(default_factory=ServeSettings)
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    security: SecuritySettings = field(default_factory=SecuritySettings)
+    fabric: FabricSettings = field(default_factory=FabricSettings)
+    ddm: MeshDdmSettings = field(default_factory=MeshDdmSettings)
+    channel: ChannelSettings = field(default_factory=ChannelSettings)
+    record: RecordSettings = field(default_factory=RecordSettings)
+    console: ConsoleSettings = field(default_factory=ConsoleSettings)
 
     @property
     def recordings(self) -> str:
@@ -208,41 +207,32 @@ class Settings:
 
 
 _SECTIONS: dict[str, type] = {
-    "serve": Serve,
-    "limits": Limits,
-    "security": Security,
-    "fabric": Fabric,
-    "ddm": Ddm,
-    "channel": Channel,
-    "record": Record,
-    "console": Console,
+    "serve": ServeSettings,
+    "limits": LimitSettings,
+    "security": SecuritySettings,
+    "fabric": FabricSettings,
+    "ddm": MeshDdmSettings,
+    "channel": ChannelSettings,
+    "record": RecordSettings,
+    "console": ConsoleSettings,
 }
 
 
 def load_settings(
-    flags: Mapping[str, Any], environment: Mapping[str, str], text: str = "", file_name: str = ""
+    flags: Mapping[str, object], environment: Mapping[str, str], text: str = "", file_name: str = ""
 ) -> Settings:
     """`flags` by place ("serve.port"); None where a flag was not given."""
-    chosen: dict[str, dict[str, Any]] = {section: {} for section in _SECTIONS}
+    chosen: dict[str, dict[str, object]] = {section: {} for section in _SECTIONS}
     _take_file(chosen, text, file_name)
     _take_environment(chosen, environment)
     for place, value in flags.items():
         if value is not None:
             section, key = place.split(".")
             chosen[section][key] = value
-    return Settings(
-        Serve(**chosen["serve"]),
-        Limits(**chosen["limits"]),
-        Security(**chosen["security"]),
-        Fabric(**chosen["fabric"]),
-        Ddm(**chosen["ddm"]),
-        Channel(**chosen["channel"]),
-        Record(**chosen["record"]),
-        Console(**chosen["console"]),
-    )
+    return Settings(**{section: kind(**chosen[section]) for section, kind in _SECTIONS.items()})
 
 
-def read_rid(ddm: Ddm) -> Source | None:
+def read_rid(ddm: MeshDdmSettings) -> Source | None:
     """The RID file, if one is named.  It is understood where a federation is created; here it is only checked to be one."""
     if not ddm.rid:
         return None
@@ -258,7 +248,7 @@ def _kinds(section: str) -> dict[str, type]:
     return {one.name: type(one.default) for one in fields(_SECTIONS[section])}
 
 
-def _take_file(chosen: dict[str, dict[str, Any]], text: str, name: str) -> None:
+def _take_file(chosen: dict[str, dict[str, object]], text: str, name: str) -> None:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -279,7 +269,7 @@ def _take_file(chosen: dict[str, dict[str, Any]], text: str, name: str) -> None:
             chosen[section][key] = value
 
 
-def _take_environment(chosen: dict[str, dict[str, Any]], environment: Mapping[str, str]) -> None:
+def _take_environment(chosen: dict[str, dict[str, object]], environment: Mapping[str, str]) -> None:
     for section in _SECTIONS:
         for key, kind in _kinds(section).items():
             variable = f"WEFT_{section}_{key}".upper()
@@ -287,7 +277,7 @@ def _take_environment(chosen: dict[str, dict[str, Any]], environment: Mapping[st
                 chosen[section][key] = _parse(variable, environment[variable], kind)
 
 
-def _parse(variable: str, text: str, kind: type) -> Any:
+def _parse(variable: str, text: str, kind: type[bool | int | float | str]) -> object:
     if kind is bool:
         if text.lower() in ("1", "true", "yes", "on"):
             return True

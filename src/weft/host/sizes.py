@@ -7,7 +7,7 @@ the link would be cut.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from weft.model.errors import ErrorReadingFOM, RTIexception, RTIinternalError
 
@@ -53,7 +53,7 @@ def told_most(message: str) -> tuple[str, Most | None]:
     return message, None
 
 
-def size_of(arguments: tuple[Any, ...]) -> int:
+def size_of(arguments: tuple[object, ...]) -> int:
     """About how many bytes the arguments of a call are: values, tags and object models."""
     size = 0
     for argument in arguments:

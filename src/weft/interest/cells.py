@@ -14,8 +14,8 @@ A routing space is cut into cells.  Each cell has a distribution list, and a reg
 * An update goes to the list of each cell of its update region as of its time.  A federate that is on several of these lists
   is on them once for each: a copy.  What was sent stays sent, wherever the publisher's region goes later.
 
-A federate thus may get updates that touch one of its cells and not its region, and several copies of one:
-`weft.interest.receiving` is the other end.
+A federate thus may get updates that touch one of its cells and not its region, and several copies of one; whoever delivers them
+removes both (`weft.kernel.message.deliver_as_of`).
 
 A range is half-open, [lower, upper), so that every point is in one cell; None is the full range.  An extent has a range for each
 dimension, a region is any number of extents, and none at all is the region of who is not interested.
@@ -24,16 +24,18 @@ dimension, a region is any number of extents, and none at all is the region of w
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple
 
-from weft.interest.distribution import Federate, Logged, Member
+from weft.interest.distribution import Federate, Logged, Member, Value
 from weft.interest.distribution_lists import DistributionLists
 from weft.interest.spacetime import Bound, SpaceTime
 from weft.model.errors import InterestError
+from weft.model.time import TimeValue
 
-Range = tuple[Any, Any]
+Coordinate = int | float
+Range = tuple[Coordinate, Coordinate]
 Box = tuple[Range | None, ...]
 """An extent: one range for each dimension."""
 
@@ -57,10 +59,10 @@ def _meet(one: Box, other: Box) -> bool:
     return True
 
 
-class Axis:
+class CellAxis:
     """One dimension, [lower, upper), in cells of one size; the last may be smaller where whole numbers do not divide."""
 
-    def __init__(self, name: str, lower: Any, upper: Any, cells: int) -> None:
+    def __init__(self, name: str, lower: Coordinate, upper: Coordinate, cells: int) -> None:
         if not lower < upper or cells < 1:
             raise InterestError(
                 f"dimension {name}: cannot cut [{lower}, {upper}) into {cells} cells; give lower < upper and at least one cell"
@@ -70,7 +72,7 @@ class Axis:
         self.upper = upper
         # Where each cell begins.  Comparing with these, rather than dividing, has no rounding in it: regions that
         # overlap have a cell in common.
-        self.starts: list[Any] = _starts(lower, upper, cells)
+        self.starts: list[Coordinate] = _starts(lower, upper, cells)
 
     def cells(self, range_: Range | None) -> range:
         if range_ is None:
@@ -84,18 +86,18 @@ class Axis:
         return range(bisect_right(self.starts, low) - 1, bisect_left(self.starts, high))
 
 
-def _starts(lower: Any, upper: Any, cells: int) -> list[Any]:
-    span = upper - lower
-    if isinstance(span, int):
-        size = -(-span // cells)  # as the grid of S2-10
+def _starts(lower: Coordinate, upper: Coordinate, cells: int) -> list[Coordinate]:
+    if isinstance(lower, int) and isinstance(upper, int):
+        size = -((lower - upper) // cells)  # as the grid of S2-10
         return list(range(lower, upper, size))
+    span = upper - lower
     return [lower + span * place / cells for place in range(cells)]
 
 
 class Grid:
     """A routing space in cells, numbered from 0, the first dimension fastest."""
 
-    def __init__(self, axes: Sequence[Axis]) -> None:
+    def __init__(self, axes: Sequence[CellAxis]) -> None:
         self.axes = list(axes)
         self.steps: list[int] = []
         total = 1
@@ -103,11 +105,6 @@ class Grid:
             self.steps.append(total)
             total *= len(axis.starts)
         self.total = total
-
-    @staticmethod
-    def normalised(dimensions: int, cells: int) -> Grid:
-        """[0, 1) in each dimension (S4-3)."""
-        return Grid([Axis(str(number), 0.0, 1.0, cells) for number in range(dimensions)])
 
     def cells(self, region: Boxes) -> frozenset[int]:
         """The cells that the region touches."""
@@ -136,42 +133,42 @@ class Placed(NamedTuple):
 NOWHERE = Placed((), frozenset())
 
 
-class Subscribed(NamedTuple):
+class Subscribed(NamedTuple, Generic[Federate]):
     """The history of a subscription region, for who joins later: the lists follow from it."""
 
-    member: Member
+    member: Member[Federate]
     first: Boxes  # before all times
-    changes: list[tuple[Any, Boxes]]  # by time
+    changes: list[tuple[TimeValue, Boxes]]  # by time
 
 
-class CellUpdate(Logged):
+class CellUpdate(Logged[Value], Generic[Federate, Value]):
     """An update with what the receivers' filter needs, and by which cells it went."""
 
-    def __init__(self, time: Any, value: Any, sender: Federate, placed: Placed) -> None:
+    def __init__(self, time: TimeValue, value: Value, sender: Federate, placed: Placed) -> None:
         super().__init__(time, value)
-        self.sender = sender
+        self.sender: Federate = sender
         self.placed = placed
 
 
-class Step(NamedTuple):
+class CellStep(NamedTuple):
     """An Add (1) or Delete (-1) on a cell."""
 
     cell: int
-    time: Any
+    time: TimeValue
     change: int
 
 
-class Modified(NamedTuple):
+class Modified(NamedTuple, Generic[Federate, Value]):
     """What the change of a subscription region leads to, for its federate: one entry for each copy."""
 
-    steps: list[Step]
-    sends: list[CellUpdate]
-    retractions: list[CellUpdate]
+    steps: list[CellStep]
+    sends: list[CellUpdate[Federate, Value]]
+    retractions: list[CellUpdate[Federate, Value]]
     joined: list[int]  # the multicast groups of these cells
     left: list[int]
 
 
-def require_later(who: str, time: Any, bound: Bound | None) -> None:
+def require_later(who: str, time: TimeValue, bound: Bound | None) -> None:
     """A federate changes nothing before its time plus lookahead (S4-12), its promise."""
     if bound is not None and (time, 0) < bound:
         wanted = f"later than {bound[0]}" if bound[1] else f"{bound[0]} or later"
@@ -180,20 +177,20 @@ def require_later(who: str, time: Any, bound: Bound | None) -> None:
         )
 
 
-class CellInterest:
+class CellInterest(Generic[Federate, Value]):
     """All regions of one routing space that have a history in logical time, and the lists of its cells."""
 
-    def __init__(self, grid: Grid, lists: DistributionLists | None = None) -> None:
+    def __init__(self, grid: Grid, lists: DistributionLists[Federate, Value] | None = None) -> None:
         self.grid = grid
-        self.lists = DistributionLists() if lists is None else lists
-        self.subscriptions: dict[Member, SpaceTime[Placed]] = {}
-        self.updates: dict[Member, SpaceTime[Placed]] = {}
+        self.lists: DistributionLists[Federate, Value] = DistributionLists() if lists is None else lists
+        self.subscriptions: dict[Member[Federate], SpaceTime[Placed]] = {}
+        self.updates: dict[Member[Federate], SpaceTime[Placed]] = {}
 
     # --- regions --------------------------------------------------------------------------------------------------
 
     def modify_subscription(
-        self, member: Member, region: Boxes, time: Any, bound: Bound | None = None
-    ) -> Modified:
+        self, member: Member[Federate], region: Boxes, time: TimeValue, bound: Bound | None = None
+    ) -> Modified[Federate, Value]:
         """As of that time the federate subscribes in this region; `bound`: what it has promised."""
         require_later(f"subscription region {member[1]} of federate {member[0]}", time, bound)
         self.lists.limits.check_operation(time, "Modify_Region", member)
@@ -207,32 +204,34 @@ class CellInterest:
         return self._carry_out(member, steps)
 
     def _steps(
-        self, member: Member, history: SpaceTime[Placed], new: frozenset[int], time: Any
-    ) -> list[Step]:
+        self, member: Member[Federate], history: SpaceTime[Placed], new: frozenset[int], time: TimeValue
+    ) -> list[CellStep]:
         """Table 1.  Only cells whose status at that time changes come into question."""
         old = history.read(time).cells
         before = history.before(time).cells
         following = history.following(time)
         replaced = history.is_written(time)
-        steps: list[Step] = []
+        steps: list[CellStep] = []
         for cell in sorted(old ^ new):
             now = cell in new
             if following is not None and (cell in following[1].cells) != now:
-                steps.append(Step(cell, following[0], -1 if now else 1))
+                steps.append(CellStep(cell, following[0], -1 if now else 1))
             if replaced:
                 steps.extend(self._replace(member, cell, time, cell in before, now))
             else:
-                steps.append(Step(cell, time, 1 if now else -1))
+                steps.append(CellStep(cell, time, 1 if now else -1))
         return steps
 
-    def _replace(self, member: Member, cell: int, time: Any, before: bool, now: bool) -> list[Step]:
+    def _replace(
+        self, member: Member[Federate], cell: int, time: TimeValue, before: bool, now: bool
+    ) -> list[CellStep]:
         """A second change at the same time: what stands there is brought to what there should be."""
         wanted = int(now) - int(before)
         missing = wanted - self.lists.net(member, cell, time)
-        return [Step(cell, time, 1 if missing > 0 else -1)] * abs(missing)
+        return [CellStep(cell, time, 1 if missing > 0 else -1)] * abs(missing)
 
-    def _carry_out(self, member: Member, steps: list[Step]) -> Modified:
-        made = Modified(steps, [], [], [], [])
+    def _carry_out(self, member: Member[Federate], steps: list[CellStep]) -> Modified[Federate, Value]:
+        made: Modified[Federate, Value] = Modified(steps, [], [], [], [])
         for cell, time, change in steps:
             if change > 0:
                 outcome = self.lists.add(member, cell, time)
@@ -246,7 +245,7 @@ class CellInterest:
                 made.left.append(cell)
         return made
 
-    def subscribed(self) -> list[Subscribed]:
+    def subscribed(self) -> list[Subscribed[Federate]]:
         """All subscription regions with what is known of their histories."""
         return [
             Subscribed(
@@ -257,7 +256,7 @@ class CellInterest:
             for member, history in self.subscriptions.items()
         ]
 
-    def take_over(self, subscribed: Iterable[Subscribed], reclaimed: Bound | None) -> None:
+    def take_over(self, subscribed: Iterable[Subscribed[Federate]], reclaimed: Bound | None) -> None:
         """Into an empty interest: the regions of others, and up to where they have reclaimed."""
         self.lists.limits.reclaimed = reclaimed
         for member, first, changes in subscribed:
@@ -268,7 +267,7 @@ class CellInterest:
             for time, region in changes:
                 self.modify_subscription(member, region, time)
 
-    def replace(self, subscribed: Subscribed) -> frozenset[int]:
+    def replace(self, subscribed: Subscribed[Federate]) -> frozenset[int]:
         """The whole history of a region is another from now on; nobody makes anything good.  The cells it had at any time."""
         member, first, changes = subscribed
         cells: frozenset[int] = frozenset()
@@ -283,7 +282,9 @@ class CellInterest:
             self.take_over([kept], reclaimed)
         return cells
 
-    def modify_update(self, member: Member, region: Boxes, time: Any, bound: Bound | None = None) -> None:
+    def modify_update(
+        self, member: Member[Federate], region: Boxes, time: TimeValue, bound: Bound | None = None
+    ) -> None:
         """As of that time updates by this region go there."""
         require_later(f"update region {member[1]} of federate {member[0]}", time, bound)
         history = self.updates.get(member)
@@ -294,7 +295,9 @@ class CellInterest:
 
     # --- updates --------------------------------------------------------------------------------------------------
 
-    def update(self, member: Member, value: Any, time: Any) -> tuple[CellUpdate, dict[Federate, int]]:
+    def update(
+        self, member: Member[Federate], value: Value, time: TimeValue
+    ) -> tuple[CellUpdate[Federate, Value], dict[Federate, int]]:
         """By the update region as of that time: the update, and how many copies go to each federate."""
         history = self.updates.get(member)
         placed = NOWHERE if history is None else history.read(time)
@@ -303,15 +306,17 @@ class CellInterest:
         copies.pop(update.sender, None)
         return update, copies
 
-    def withdraw(self, update: CellUpdate) -> dict[Federate, int]:
+    def withdraw(self, update: CellUpdate[Federate, Value]) -> dict[Federate, int]:
         """Its sender takes it back: how many copies each federate had got."""
         copies = self.lists.withdraw(update.placed.cells, update)
         copies.pop(update.sender, None)
         return copies
 
-    def once(self, federate: Federate, made: Modified) -> tuple[list[CellUpdate], list[CellUpdate]]:
+    def once(
+        self, federate: Federate, made: Modified[Federate, Value]
+    ) -> tuple[list[CellUpdate[Federate, Value]], list[CellUpdate[Federate, Value]]]:
         """Late sends and retractions where a sender looks at all cells together and sends each update once."""
-        changes: dict[CellUpdate, int] = {}
+        changes: dict[CellUpdate[Federate, Value], int] = {}
         for update in made.sends:
             changes[update] = changes.get(update, 0) + 1
         for update in made.retractions:
@@ -327,15 +332,14 @@ class CellInterest:
 
     # --- the end of things ----------------------------------------------------------------------------------------
 
-    def reclaim(self, bound: Bound) -> list[tuple[int, Federate]]:
+    def reclaim(self, bound: Bound) -> list[tuple[Hashable, Federate]]:
         """Nothing changes or is sent below the bound any more: who leaves which multicast group by that."""
         for histories in (self.subscriptions, self.updates):
             for member, history in list(histories.items()):
                 history.reclaim(bound)
                 if not history.times and not history.first.boxes:
                     del histories[member]
-        gone: list[tuple[int, Federate]] = self.lists.reclaim(bound)
-        return gone
+        return self.lists.reclaim(bound)
 
     def remove(self, federate: Federate) -> None:
         """It has resigned.  What it sent stays sent, also to who subscribes late."""
@@ -345,6 +349,6 @@ class CellInterest:
         self.lists.remove(federate)
 
 
-def _from_others(updates: Iterable[Logged], federate: Federate) -> list[CellUpdate]:
+def _from_others(updates: Iterable[Logged[Value]], federate: Federate) -> list[CellUpdate[Federate, Value]]:
     """Nobody gets its own updates."""
     return [one for one in updates if isinstance(one, CellUpdate) and one.sender != federate]

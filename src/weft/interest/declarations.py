@@ -17,9 +17,10 @@ declarations in the same order give the same answers in the same order.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
+from weft.interest.spacetime import Bound
 from weft.interest.timed import TimedDeclarations
 from weft.model.handles import (
     AttributeHandle,
@@ -30,19 +31,19 @@ from weft.model.handles import (
 )
 
 
-class Wish(NamedTuple):
+class AttributeWish(NamedTuple):
     """How an attribute is subscribed."""
 
     active: bool
     rate: str  # an update rate designator, "" for every update
 
 
-def stronger(one: Wish, other: Wish, rates: Mapping[str, float]) -> Wish:
+def stronger(one: AttributeWish, other: AttributeWish, rates: Mapping[str, float]) -> AttributeWish:
     """Both at once: active if one of them is, and at the faster rate."""
     rate = ""
     if one.rate and other.rate:
         rate = one.rate if rates[one.rate] >= rates[other.rate] else other.rate
-    return Wish(one.active or other.active, rate)
+    return AttributeWish(one.active or other.active, rate)
 
 
 class Declared:
@@ -50,19 +51,21 @@ class Declared:
 
     def __init__(self) -> None:
         self.published: dict[ObjectClassHandle, dict[AttributeHandle, None]] = {}
-        self.subscribed: dict[ObjectClassHandle, dict[AttributeHandle, Wish]] = {}
+        self.subscribed: dict[ObjectClassHandle, dict[AttributeHandle, AttributeWish]] = {}
         self.sends: dict[InteractionClassHandle, None] = {}
         self.receives: dict[InteractionClassHandle, bool] = {}  # True where the subscription is active
         self.directs: dict[ObjectClassHandle, dict[InteractionClassHandle, None]] = {}
         self.directed: dict[ObjectClassHandle, dict[InteractionClassHandle, bool]] = {}  # True: universally
         # With regions; a class, or an attribute of it, is here only while it has some.
-        self.subscribed_at: dict[ObjectClassHandle, dict[AttributeHandle, dict[RegionHandle, Wish]]] = {}
+        self.subscribed_at: dict[
+            ObjectClassHandle, dict[AttributeHandle, dict[RegionHandle, AttributeWish]]
+        ] = {}
         self.receives_at: dict[InteractionClassHandle, dict[RegionHandle, bool]] = {}
         # For each region, how many of these there are at which class.
         self._users: dict[RegionHandle, dict[ObjectClassHandle | InteractionClassHandle, int]] = {}
         # Those that begin or end as of a logical time (`weft.kernel.ddm.matching_at_time`).
-        self.timed: TimedDeclarations[Wish] = TimedDeclarations()
-        self.timed_receives: TimedDeclarations[bool] = TimedDeclarations()
+        self.timed: TimedDeclarations[ObjectClassHandle, AttributeHandle, AttributeWish] = TimedDeclarations()
+        self.timed_receives: TimedDeclarations[InteractionClassHandle, None, bool] = TimedDeclarations()
 
     def publish(self, object_class: ObjectClassHandle, attributes: Iterable[AttributeHandle]) -> None:
         self.published.setdefault(object_class, {}).update(dict.fromkeys(attributes))
@@ -78,7 +81,7 @@ class Declared:
                 del self.published[object_class]
 
     def subscribe(
-        self, object_class: ObjectClassHandle, attributes: Iterable[AttributeHandle], wish: Wish
+        self, object_class: ObjectClassHandle, attributes: Iterable[AttributeHandle], wish: AttributeWish
     ) -> None:
         held = self.subscribed.setdefault(object_class, {})
         held.update(dict.fromkeys(attributes, wish))
@@ -98,7 +101,7 @@ class Declared:
         object_class: ObjectClassHandle,
         attributes: Iterable[AttributeHandle],
         regions: Iterable[RegionHandle],
-        wish: Wish,
+        wish: AttributeWish,
     ) -> None:
         held = self.subscribed_at.setdefault(object_class, {})
         for attribute in attributes:
@@ -173,27 +176,22 @@ class Declared:
         """The classes that are subscribed with that region."""
         return list(self._users.get(region, ()))
 
-    def reclaim(self, bound: tuple[Any, int]) -> None:
+    def reclaim(self, bound: Bound) -> None:
         """Nothing is asked of times below the bound any more."""
         self.timed.reclaim(bound, self._subscribed_now)
         self.timed_receives.reclaim(bound, self._received_now)
 
-    def _subscribed_now(self, kind: Any, key: Any) -> Wish | None:
+    def _subscribed_now(
+        self, kind: ObjectClassHandle, key: tuple[AttributeHandle, RegionHandle]
+    ) -> AttributeWish | None:
         return self.subscribed_at.get(kind, {}).get(key[0], {}).get(key[1])
 
-    def _received_now(self, kind: Any, key: Any) -> bool | None:
+    def _received_now(self, kind: InteractionClassHandle, key: tuple[None, RegionHandle]) -> bool | None:
         return self.receives_at.get(kind, {}).get(key[1])
-
-    def classes_at(self, regions: Iterable[RegionHandle]) -> list[ObjectClassHandle]:
-        """The object classes that are subscribed with one of these regions."""
-        among: set[ObjectClassHandle | InteractionClassHandle] = set()
-        for region in regions:
-            among.update(self._users.get(region, ()))
-        return [object_class for object_class in self.subscribed_at if object_class in among]
 
     def all_wishes(
         self, object_class: ObjectClassHandle
-    ) -> Iterable[tuple[AttributeHandle, RegionHandle | None, Wish]]:
+    ) -> Iterable[tuple[AttributeHandle, RegionHandle | None, AttributeWish]]:
         """What is subscribed at that class, wherever: attribute, region (None: without) and wish."""
         for attribute, wish in self.subscribed.get(object_class, {}).items():
             yield attribute, None, wish

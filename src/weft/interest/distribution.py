@@ -30,27 +30,30 @@ Tbound.  If updates are always below a certain bound and Adds and Deletes never 
 needed (S4-15).  The bound is a pair, so the equality is on one side only: with (t, 0) updates come before t and operations
 at t or later, with (t, 1) updates up to t and operations after it.
 
-Times are any values with a total order.  So are federates: who gets something is told in their order, which does not
-depend on the order of arrival.
+Federates are numbers or names: who gets something is told in their order, which does not depend on the order of arrival.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import Any, NamedTuple
+from collections.abc import Hashable
+from typing import Generic, NamedTuple, TypeVar
 
 from weft.interest.spacetime import Bound, passed
 from weft.model.errors import InterestError
+from weft.model.time import TimeValue
 
-Federate = Any
-Member = tuple[Federate, Any]
+Federate = TypeVar("Federate", int, str)
+Value = TypeVar("Value")
+
+Member = tuple[Federate, Hashable]
 """A federate, and one of its regions."""
 
 
-class Logged:
+class Logged(Generic[Value]):
     """An update, as the log keeps it: the same object wherever it goes, so that it can be told from an equal one."""
 
-    def __init__(self, time: Any, value: Any) -> None:
+    def __init__(self, time: TimeValue, value: Value) -> None:
         self.time = time
         self.value = value
 
@@ -58,12 +61,12 @@ class Logged:
         return f"Logged({self.value!r} @ {self.time!r})"
 
 
-class Outcome(NamedTuple):
+class Outcome(NamedTuple, Generic[Federate, Value]):
     """What an Add or Delete leads to, for its federate.  Only one of the two lists has anything in it."""
 
     federate: Federate
-    sends: list[Logged]  # late: it should have got these and did not
-    retractions: list[Logged]  # it got these and should not have
+    sends: list[Logged[Value]]  # late: it should have got these and did not
+    retractions: list[Logged[Value]]  # it got these and should not have
     joined: bool  # the multicast group
     left: bool
 
@@ -75,14 +78,14 @@ class Limits:
         self.reclaimed: Bound | None = None
         self.tbound = tbound
 
-    def check(self, time: Any, what: str, who: Any = "") -> None:
+    def check(self, time: TimeValue, what: str, who: object = "") -> None:
         if self.reclaimed is not None and (time, 0) < self.reclaimed:
             raise InterestError(
                 f"{what} {who} @ {time}: everybody has promised to change and send nothing {_below(self.reclaimed)}, "
                 "and what was known of that time has been dropped"
             )
 
-    def check_operation(self, time: Any, what: str, who: Any) -> None:
+    def check_operation(self, time: TimeValue, what: str, who: object) -> None:
         self.check(time, what, who)
         if self.tbound is not None and (time, 0) < self.tbound:
             raise InterestError(
@@ -90,7 +93,7 @@ class Limits:
                 "choose a later time, or do without Tbound"
             )
 
-    def check_update(self, time: Any) -> None:
+    def check_update(self, time: TimeValue) -> None:
         self.check(time, "Update")
         if self.tbound is not None and (time, 0) >= self.tbound:
             raise InterestError(
@@ -108,19 +111,19 @@ class History:
 
     def __init__(self) -> None:
         self.first = False  # before all times
-        self.times: list[Any] = []
+        self.times: list[TimeValue] = []
         self.nets: list[int] = []  # Adds less Deletes at that time, never 0
         self.added = 0  # at how many of the times it is more Adds
 
-    def net(self, time: Any) -> int:
+    def net(self, time: TimeValue) -> int:
         found = bisect_left(self.times, time)
         return self.nets[found] if found < len(self.times) and self.times[found] == time else 0
 
-    def status(self, time: Any) -> bool:
+    def status(self, time: TimeValue) -> bool:
         found = bisect_right(self.times, time)
         return self.nets[found - 1] > 0 if found else self.first
 
-    def record(self, time: Any, step: int) -> tuple[bool, Any]:
+    def record(self, time: TimeValue, step: int) -> tuple[bool, TimeValue | None]:
         """An Add (1) or Delete (-1): whether the status changed from then on, and until when (None: for ever)."""
         times, nets = self.times, self.nets
         before = self.status(time)
@@ -138,9 +141,9 @@ class History:
         until = times[following] if following < len(times) else None
         return self.status(time) != before, until
 
-    def intervals(self) -> list[tuple[Any, Any]]:
+    def intervals(self) -> list[tuple[TimeValue | None, TimeValue | None]]:
         """From when until when it is on the list; None: from ever, or for ever."""
-        found: list[tuple[Any, Any]] = []
+        found: list[tuple[TimeValue | None, TimeValue | None]] = []
         on, begin = self.first, None
         for time, net in zip(self.times, self.nets, strict=True):
             if on and net < 0:
@@ -154,7 +157,7 @@ class History:
         """At any time that has not been reclaimed."""
         if self.added or not self.first or reclaimed is None or reclaimed[1]:
             return self.added > 0 or self.first
-        return not self.times or bool(self.times[0] != reclaimed[0])
+        return not self.times or self.times[0] != reclaimed[0]
 
     def reclaim(self, bound: Bound) -> None:
         over = passed(self.times, bound)
@@ -165,21 +168,21 @@ class History:
             del self.nets[:over]
 
 
-class DistributionList:
+class DistributionList(Generic[Federate, Value]):
     """One list.  `versions[i]` holds from `times[i - 1]` on; the first from ever, or from what was reclaimed."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = Limits() if limits is None else limits
-        self.members: dict[Federate, dict[Any, History]] = {}
-        self.times: list[Any] = []
+        self.members: dict[Federate, dict[Hashable, History]] = {}
+        self.times: list[TimeValue] = []
         self.versions: list[dict[Federate, int]] = [{}]  # federate -> how many of its members are on the list
         self._on: list[tuple[Federate, ...] | None] = [None]  # the federates of a version, once asked for
-        self.log_times: list[Any] = []
-        self.log: list[Logged] = []
+        self.log_times: list[TimeValue] = []
+        self.log: list[Logged[Value]] = []
 
     # --- who is on the list -------------------------------------------------------------------------------------
 
-    def read(self, time: Any) -> tuple[Federate, ...]:
+    def read(self, time: TimeValue) -> tuple[Federate, ...]:
         """D(T): the latest version up to that time (S4-16)."""
         self.limits.check(time, "read")
         found = bisect_right(self.times, time)
@@ -189,7 +192,7 @@ class DistributionList:
             self._on[found] = on
         return on
 
-    def has(self, federate: Federate, time: Any) -> bool:
+    def has(self, federate: Federate, time: TimeValue) -> bool:
         return federate in self.versions[bisect_right(self.times, time)]
 
     def group(self) -> tuple[Federate, ...]:
@@ -202,20 +205,20 @@ class DistributionList:
 
     # --- operations ---------------------------------------------------------------------------------------------
 
-    def add(self, member: Member, time: Any) -> Outcome:
+    def add(self, member: Member[Federate], time: TimeValue) -> Outcome[Federate, Value]:
         self.limits.check_operation(time, "Add", member)
         return self.operate(member, time, 1)
 
-    def delete(self, member: Member, time: Any) -> Outcome:
+    def delete(self, member: Member[Federate], time: TimeValue) -> Outcome[Federate, Value]:
         self.limits.check_operation(time, "Delete", member)
         return self.operate(member, time, -1)
 
-    def net(self, member: Member, time: Any) -> int:
+    def net(self, member: Member[Federate], time: TimeValue) -> int:
         """Adds less Deletes of the member at that very time."""
         history = self.members.get(member[0], {}).get(member[1])
         return 0 if history is None else history.net(time)
 
-    def update(self, update: Logged) -> tuple[Federate, ...]:
+    def update(self, update: Logged[Value]) -> tuple[Federate, ...]:
         """Who gets it now; later operations may add others or take it back."""
         self.limits.check_update(update.time)
         if self.limits.tbound is None:
@@ -224,7 +227,7 @@ class DistributionList:
             self.log.insert(place, update)
         return self.read(update.time)
 
-    def withdraw(self, update: Logged) -> tuple[Federate, ...]:
+    def withdraw(self, update: Logged[Value]) -> tuple[Federate, ...]:
         """Its sender takes it back: who had got it.  Nobody will get it late."""
         for place in range(
             bisect_left(self.log_times, update.time), bisect_right(self.log_times, update.time)
@@ -234,7 +237,7 @@ class DistributionList:
                 break
         return self.read(update.time)
 
-    def operate(self, member: Member, time: Any, step: int) -> Outcome:
+    def operate(self, member: Member[Federate], time: TimeValue, step: int) -> Outcome[Federate, Value]:
         """An Add (1) or Delete (-1) that has been checked."""
         federate = member[0]
         present = self._is_present(federate)
@@ -255,7 +258,7 @@ class DistributionList:
             return Outcome(federate, found, [], joined, left)
         return Outcome(federate, [], found, joined, left)
 
-    def begin(self, member: Member) -> None:
+    def begin(self, member: Member[Federate]) -> None:
         """It is on the list from ever on: how a list that others have is taken over, before the member's operations."""
         federate, region = member
         history = History()
@@ -265,16 +268,18 @@ class DistributionList:
             version[federate] = version.get(federate, 0) + 1
             self._on[place] = None
 
-    def _forget(self, federate: Federate, region: Any) -> None:
+    def _forget(self, federate: Federate, region: Hashable) -> None:
         del self.members[federate][region]
         if not self.members[federate]:
             del self.members[federate]
 
-    def _change(self, federate: Federate, time: Any, until: Any, step: int) -> list[Logged]:
+    def _change(
+        self, federate: Federate, time: TimeValue, until: TimeValue | None, step: int
+    ) -> list[Logged[Value]]:
         """One member more or less in [time, until): the updates for which that made a difference to the federate."""
         first = self._split(time)
         last = len(self.versions) if until is None else self._split(until)
-        found: list[Logged] = []
+        found: list[Logged[Value]] = []
         for place in range(first, last):
             version = self.versions[place]
             count = version.get(federate, 0) + step
@@ -290,13 +295,13 @@ class DistributionList:
         self._join(first)
         return found
 
-    def _logged(self, time: Any, place: int) -> list[Logged]:
+    def _logged(self, time: TimeValue, place: int) -> list[Logged[Value]]:
         """What was updated in a version, from that time on."""
         low = bisect_left(self.log_times, time)
         high = bisect_left(self.log_times, self.times[place]) if place < len(self.times) else len(self.log)
         return self.log[low:high]
 
-    def _split(self, time: Any) -> int:
+    def _split(self, time: TimeValue) -> int:
         """The version that begins at that time, made if there is none."""
         reclaimed = self.limits.reclaimed
         if reclaimed is not None and time == reclaimed[0] and not reclaimed[1]:
@@ -348,7 +353,7 @@ class DistributionList:
             self._join(place)
         return present
 
-    def drop(self, member: Member) -> None:
+    def drop(self, member: Member[Federate]) -> None:
         """As if it had never been here: nobody makes anything good, and the group is what the others make it."""
         federate, region = member
         history = self.members.get(federate, {}).get(region)
@@ -368,7 +373,7 @@ class DistributionList:
         for place in range(len(self.versions) - 1, 0, -1):
             self._join(place)
 
-    def between(self, time: Any, until: Any) -> list[Logged]:
+    def between(self, time: TimeValue, until: TimeValue | None) -> list[Logged[Value]]:
         """What was updated in [time, until); None: in all times from then on."""
         high = len(self.log) if until is None else bisect_left(self.log_times, until)
         return self.log[bisect_left(self.log_times, time) : high]

@@ -5,27 +5,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Hashable, Iterable
+from typing import Generic
 
-from weft.interest.distribution import DistributionList, Federate, Limits, Logged, Member, Outcome
+from weft.interest.distribution import DistributionList, Federate, Limits, Logged, Member, Outcome, Value
 from weft.interest.spacetime import Bound
 from weft.model.errors import InterestError
+from weft.model.time import TimeValue
 
-Id = Any
-"""Names a distribution list: can be hashed."""
+Id = Hashable
+"""Names a distribution list."""
 
 
-class DistributionLists:
+class DistributionLists(Generic[Federate, Value]):
     """All lists of a federation, by name; those on which nobody is and nothing is logged need no room."""
 
     def __init__(self, tbound: Bound | None = None) -> None:
         """With a Tbound there is no log; `raise_tbound` moves it."""
         self.limits = Limits(tbound)
-        self.lists: dict[Id, DistributionList] = {}
+        self.lists: dict[Id, DistributionList[Federate, Value]] = {}
         self._unsettled: dict[Id, None] = {}
 
-    def _list(self, id_: Id) -> DistributionList:
+    def _list(self, id_: Id) -> DistributionList[Federate, Value]:
         found = self.lists.get(id_)
         if found is None:
             found = DistributionList(self.limits)
@@ -33,19 +34,19 @@ class DistributionLists:
         self._unsettled[id_] = None
         return found
 
-    def add(self, member: Member, id_: Id, time: Any) -> Outcome:
+    def add(self, member: Member[Federate], id_: Id, time: TimeValue) -> Outcome[Federate, Value]:
         self.limits.check_operation(time, "Add", (id_, member))
         return self._list(id_).operate(member, time, 1)
 
-    def delete(self, member: Member, id_: Id, time: Any) -> Outcome:
+    def delete(self, member: Member[Federate], id_: Id, time: TimeValue) -> Outcome[Federate, Value]:
         self.limits.check_operation(time, "Delete", (id_, member))
         return self._list(id_).operate(member, time, -1)
 
-    def begin(self, member: Member, id_: Id) -> None:
+    def begin(self, member: Member[Federate], id_: Id) -> None:
         """As in `DistributionList.begin`."""
         self._list(id_).begin(member)
 
-    def update(self, ids: Iterable[Id], update: Logged) -> dict[Federate, int]:
+    def update(self, ids: Iterable[Id], update: Logged[Value]) -> dict[Federate, int]:
         """To several lists: by how many of them each federate gets it."""
         self.limits.check_update(update.time)
         copies: dict[Federate, int] = {}
@@ -56,7 +57,7 @@ class DistributionLists:
                     copies[federate] = copies.get(federate, 0) + 1
         return copies
 
-    def withdraw(self, ids: Iterable[Id], update: Logged) -> dict[Federate, int]:
+    def withdraw(self, ids: Iterable[Id], update: Logged[Value]) -> dict[Federate, int]:
         """Its sender takes an update back: by how many lists each federate had got it."""
         copies: dict[Federate, int] = {}
         for id_ in ids:
@@ -66,18 +67,18 @@ class DistributionLists:
                     copies[federate] = copies.get(federate, 0) + 1
         return copies
 
-    def copies(self, ids: Iterable[Id], federate: Federate, time: Any) -> int:
+    def copies(self, ids: Iterable[Id], federate: Federate, time: TimeValue) -> int:
         """On how many of these lists the federate is at that time."""
         found = [self.lists[id_] for id_ in ids if id_ in self.lists]
         return sum([1 for one in found if one.has(federate, time)])
 
-    def read(self, id_: Id, time: Any) -> tuple[Federate, ...]:
+    def read(self, id_: Id, time: TimeValue) -> tuple[Federate, ...]:
         """D(id, T)."""
         self.limits.check(time, "read", id_)
         found = self.lists.get(id_)
         return () if found is None else found.read(time)
 
-    def net(self, member: Member, id_: Id, time: Any) -> int:
+    def net(self, member: Member[Federate], id_: Id, time: TimeValue) -> int:
         found = self.lists.get(id_)
         return 0 if found is None else found.net(member, time)
 
@@ -118,7 +119,7 @@ class DistributionLists:
                 self._unsettled.pop(id_, None)
         return left
 
-    def drop(self, member: Member, ids: Iterable[Id]) -> None:
+    def drop(self, member: Member[Federate], ids: Iterable[Id]) -> None:
         """One region of a federate, as if it had never been on these lists."""
         for id_ in ids:
             found = self.lists.get(id_)
@@ -128,9 +129,9 @@ class DistributionLists:
                     del self.lists[id_]
                     self._unsettled.pop(id_, None)
 
-    def between(self, ids: Iterable[Id], time: Any, until: Any) -> list[Logged]:
+    def between(self, ids: Iterable[Id], time: TimeValue, until: TimeValue | None) -> list[Logged[Value]]:
         """What these lists have logged in [time, until), each update once."""
-        found: dict[Logged, None] = {}
+        found: dict[Logged[Value], None] = {}
         for id_ in ids:
             one = self.lists.get(id_)
             if one is not None:

@@ -10,9 +10,11 @@ either.  What only mattered before it can then be dropped.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
-Bound = tuple[Any, int]
+from weft.model.time import TimeValue
+
+Bound = tuple[TimeValue, int]
 """A time, and 1 if that very time is over."""
 
 Value = TypeVar("Value")
@@ -22,29 +24,29 @@ class SpaceTime(Generic[Value]):
     def __init__(self, first: Value) -> None:
         """`first` holds before anything is written."""
         self.first = first
-        self.times: list[Any] = []
+        self.times: list[TimeValue] = []
         self.values: list[Value] = []
 
-    def read(self, time: Any) -> Value:
+    def read(self, time: TimeValue) -> Value:
         found = bisect_right(self.times, time)
         return self.values[found - 1] if found else self.first
 
-    def before(self, time: Any) -> Value:
+    def before(self, time: TimeValue) -> Value:
         """What holds until that time, whatever was written at it."""
         found = bisect_left(self.times, time)
         return self.values[found - 1] if found else self.first
 
-    def is_written(self, time: Any) -> bool:
+    def is_written(self, time: TimeValue) -> bool:
         """At that very time."""
         found = bisect_left(self.times, time)
-        return found < len(self.times) and bool(self.times[found] == time)
+        return found < len(self.times) and self.times[found] == time
 
-    def following(self, time: Any) -> tuple[Any, Value] | None:
+    def following(self, time: TimeValue) -> tuple[TimeValue, Value] | None:
         """The next later time at which something was written, and what."""
         found = bisect_right(self.times, time)
         return None if found == len(self.times) else (self.times[found], self.values[found])
 
-    def write(self, time: Any, value: Value) -> None:
+    def write(self, time: TimeValue, value: Value) -> None:
         found = bisect_left(self.times, time)
         if found < len(self.times) and self.times[found] == time:
             self.values[found] = value
@@ -61,6 +63,6 @@ class SpaceTime(Generic[Value]):
             del self.values[:over]
 
 
-def passed(times: list[Any], bound: Bound) -> int:
+def passed(times: list[TimeValue], bound: Bound) -> int:
     """How many of the sorted times the bound says to be over."""
     return bisect_right(times, bound[0]) if bound[1] else bisect_left(times, bound[0])

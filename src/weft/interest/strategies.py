@@ -101,10 +101,10 @@ class StaticGridPartitioned:
     matches_at_sender = False
 
     def __init__(self, spaces: Spaces, settings: DdmSettings) -> None:
-        self.grids: dict[int, Grid] = {}
+        self.grids: dict[int, PartitionGrid] = {}
         first = 1
         for space in spaces.all:
-            grid = Grid(space, settings.partitions_of(space), first)
+            grid = PartitionGrid(space, settings.partitions_of(space), first)
             self.grids[space.number] = grid
             first += grid.count
             if first - 1 > MAX_PARTITIONS:
@@ -140,7 +140,7 @@ class StaticGridPartitioned:
         return frozenset(found)
 
 
-class Grid:
+class PartitionGrid:
     """The partitions of one space: `first` is the number of the first one."""
 
     def __init__(self, space: Space, counts: Sequence[int], first: int) -> None:

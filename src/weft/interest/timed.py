@@ -8,24 +8,27 @@ What is not here is the same at all times, as `Declared` has it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from weft.interest.spacetime import Bound, SpaceTime
 from weft.model.handles import RegionHandle
+from weft.model.time import TimeValue
 
-Key = tuple[Any, RegionHandle]
-"""What of the class, and with which region."""
-
+Kind = TypeVar("Kind")
+What = TypeVar("What")
 How = TypeVar("How")
 
+Key = tuple[What, RegionHandle]
+"""What of the class, and with which region."""
 
-class TimedDeclarations(Generic[How]):
-    """By class; `How` says how it is subscribed, and None that it is not."""
+
+class TimedDeclarations(Generic[Kind, What, How]):
+    """By class (`Kind`).  `What` is an attribute, or None of an interaction class.  `How` it is subscribed; None: it is not."""
 
     def __init__(self) -> None:
-        self.of: dict[Any, dict[Key, SpaceTime[How | None]]] = {}
+        self.of: dict[Kind, dict[Key[What], SpaceTime[How | None]]] = {}
 
-    def write(self, kind: Any, key: Key, time: Any, before: How | None, how: How | None) -> None:
+    def write(self, kind: Kind, key: Key[What], time: TimeValue, before: How | None, how: How | None) -> None:
         """As of that time; `before`: how it has been at all times, if nothing is known of it here."""
         held = self.of.setdefault(kind, {})
         history = held.get(key)
@@ -33,7 +36,7 @@ class TimedDeclarations(Generic[How]):
             history = held[key] = SpaceTime(before)
         history.write(time, how)
 
-    def forget(self, kind: Any, keys: Iterable[Key]) -> None:
+    def forget(self, kind: Kind, keys: Iterable[Key[What]]) -> None:
         """It was declared without a time: from now on it is the same at all times."""
         held = self.of.get(kind)
         if held is not None:
@@ -42,14 +45,14 @@ class TimedDeclarations(Generic[How]):
             if not held:
                 del self.of[kind]
 
-    def at(self, kind: Any, time: Any) -> dict[Key, How | None]:
+    def at(self, kind: Kind, time: TimeValue) -> dict[Key[What], How | None]:
         """Of all that is here for the class."""
         held = self.of.get(kind)
         return {} if held is None else {key: history.read(time) for key, history in held.items()}
 
-    def ever(self, kind: Any) -> dict[Key, How]:
+    def ever(self, kind: Kind) -> dict[Key[What], How]:
         """What is subscribed at any time that may still matter."""
-        found: dict[Key, How] = {}
+        found: dict[Key[What], How] = {}
         for key, history in self.of.get(kind, {}).items():
             for how in (history.first, *history.values):
                 if how is not None:
@@ -59,7 +62,7 @@ class TimedDeclarations(Generic[How]):
     def uses(self, region: RegionHandle) -> bool:
         return any(key[1] == region for kind in self.of for key in self.ever(kind))
 
-    def reclaim(self, bound: Bound, now: Callable[[Any, Key], How | None]) -> None:
+    def reclaim(self, bound: Bound, now: Callable[[Kind, Key[What]], How | None]) -> None:
         """Nothing is asked of times below the bound any more.  `now`: how it was declared last, which may be something else."""
         for kind, held in list(self.of.items()):
             for key, history in list(held.items()):

@@ -109,7 +109,7 @@ class Delivery:
         return f"{self.method}{self.arguments()!r}"
 
 
-class ReceivedInteraction(Delivery):
+class DeliveredInteraction(Delivery):
     def __init__(
         self,
         interaction_class: InteractionClassHandle,
@@ -148,7 +148,7 @@ class ReceivedInteraction(Delivery):
         )
 
     def again(self, stamp: Stamp | None) -> Delivery:
-        return ReceivedInteraction(
+        return DeliveredInteraction(
             self.interaction_class,
             self.values,
             self.tag,
@@ -160,9 +160,9 @@ class ReceivedInteraction(Delivery):
 
     def received_at(
         self, interaction_class: InteractionClassHandle, values: ParameterValues
-    ) -> ReceivedInteraction:
+    ) -> DeliveredInteraction:
         """The same, as one who receives it at another class gets it."""
-        return ReceivedInteraction(
+        return DeliveredInteraction(
             interaction_class, values, self.tag, self.transportation, self.producer, self.regions, self.stamp
         )
 
@@ -219,7 +219,7 @@ class Reflection(Delivery):
         )
 
 
-class ReceivedDirectedInteraction(Delivery):
+class DeliveredDirectedInteraction(Delivery):
     def __init__(
         self,
         interaction_class: InteractionClassHandle,
@@ -248,7 +248,7 @@ class ReceivedDirectedInteraction(Delivery):
         return found if self.stamp is None else (*found, *self.stamp.arguments())
 
     def again(self, stamp: Stamp | None) -> Delivery:
-        return ReceivedDirectedInteraction(
+        return DeliveredDirectedInteraction(
             self.interaction_class,
             self.target,
             self.values,
@@ -263,8 +263,8 @@ class ReceivedDirectedInteraction(Delivery):
 
     def received_at(
         self, interaction_class: InteractionClassHandle, values: ParameterValues
-    ) -> ReceivedDirectedInteraction:
-        return ReceivedDirectedInteraction(
+    ) -> DeliveredDirectedInteraction:
+        return DeliveredDirectedInteraction(
             interaction_class,
             self.target,
             values,
@@ -295,7 +295,7 @@ class Removal(Delivery):
 
 def values_of(delivery: Delivery) -> ParameterValues | AttributeValues | None:
     """The values it brings; None: it is a removal."""
-    if isinstance(delivery, (ReceivedInteraction, Reflection, ReceivedDirectedInteraction)):
+    if isinstance(delivery, (DeliveredInteraction, Reflection, DeliveredDirectedInteraction)):
         return delivery.values
     return None
 
@@ -332,7 +332,7 @@ def stamp_from(arguments: tuple[object, ...]) -> Stamp | None:
 def delivery_from(method: str, arguments: tuple[object, ...]) -> Delivery | None:
     """The message that a callback brings; None: it brings none."""
     if method == "receive_interaction":
-        return ReceivedInteraction(
+        return DeliveredInteraction(
             checked(InteractionClassHandle, arguments[0]),
             parameter_values(arguments[1]),
             checked(bytes, arguments[2]),
@@ -352,7 +352,7 @@ def delivery_from(method: str, arguments: tuple[object, ...]) -> Delivery | None
             stamp_from(arguments[6:]),
         )
     if method == "receive_directed_interaction":
-        return ReceivedDirectedInteraction(
+        return DeliveredDirectedInteraction(
             checked(InteractionClassHandle, arguments[0]),
             checked(ObjectInstanceHandle, arguments[1]),
             parameter_values(arguments[2]),

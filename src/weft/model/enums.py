@@ -24,7 +24,8 @@ class ResignAction(Enum):
 
 
 class OrderType(Enum):
-    """How a message is ordered: as received, or by time stamp; and Weft's own orders (docs/ordering.md), numbered apart."""
+    """How a message is ordered: as received, or by time stamp; and Weft's own orders (docs/explanation/ordering.md),
+    numbered apart."""
 
     RECEIVE = 0
     TIMESTAMP = 1

@@ -4,8 +4,8 @@ One root, `WeftError`.  Below it stand `ObjectModelError` (a file is at fault), 
 `RTIexception`, the parent of the exceptions of IEEE 1516.1-2025, which keep their standard names.  Code below
 the kernel raises the first two; the kernel translates them, once, to the HLA name a federate expects.
 
-A message says who erred, where, and what to do about it.  Docstrings are the reference (docs/exceptions.md): first what the
-error means, in one sentence, then what to do.
+A message says who erred, where, and what to do about it.  Docstrings are the reference (docs/reference/exceptions.md):
+first what the error means, in one sentence, then what to do.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class DomainsError(SettingsError):
 
 
 class FabricError(WeftError):
-    """A server of the fabric, its peers and its journal do not fit together.  The message names who; see docs/domains.md."""
+    """A server of the fabric, its peers and its journal do not fit together.  The message names who; see
+    docs/explanation/domains.md."""
 
 
 class ChannelError(WeftError):

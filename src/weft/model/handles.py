@@ -1,7 +1,7 @@
 """Handles: how federates name things.
 
 A handle is opaque to a federate: it can be compared, hashed, kept as a key and turned to bytes with `encode()`.
-It is a subclass of `bytes` for two reasons.  Any HLA 4 RTI chooses its own handle bytes and a client must keep
+It is a subclass of `bytes` for two reasons.  Every HLA 4 RTI chooses its own handle bytes and a client must keep
 them as they are; and the hash of `bytes` is computed once and in C, which matters because every message looks
 up several handles.
 

@@ -8,9 +8,9 @@ only its number and what is different each time.
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-Pattern = tuple[tuple[str, Any], ...]
+Pattern = tuple[tuple[str, object], ...]
 """What rows of a shape have in common: columns and values, lists as tuples.  Only hashable values."""
 
 EACH: Final = "each"
@@ -27,28 +27,51 @@ def rows_in(patterns: tuple[Pattern, ...]) -> int:
     """How many rows a shape is."""
     count = 0
     for pattern in patterns:
-        last = pattern[-1]
-        count += len(last[1]) if last[0] == EACH else 1
+        column, value = pattern[-1]
+        count += len(value) if column == EACH and isinstance(value, tuple) else 1
     return count
 
 
 def spread(patterns: tuple[Pattern, ...]) -> list[dict[str, Any]]:
     """The rows of a shape, one by one."""
-    found: list[dict[str, Any]] = []
-    for pattern in patterns:
-        last = pattern[-1]
-        if last[0] == EACH:
-            found += [dict(one + pattern[:-1]) for one in last[1]]
-        else:
-            found.append(dict(pattern))
-    return found
+    return [dict(row) for pattern in patterns for row in _rows_of(pattern)]
+
+
+def _rows_of(pattern: Pattern) -> list[Pattern]:
+    column, value = pattern[-1]
+    if column != EACH or not isinstance(value, tuple):
+        return [pattern]
+    return [one + pattern[:-1] for one in value]
+
+
+class ChannelEntry(Protocol):
+    """What an event channel has noticed."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def mono_ns(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def operation(self) -> str: ...
+    @property
+    def priority(self) -> int | None: ...
+    @property
+    def sub_priority(self) -> int | None: ...
+    @property
+    def deadline_ns(self) -> int: ...
+    @property
+    def queue(self) -> int: ...
+    @property
+    def detail(self) -> str: ...
 
 
 class Recorder:
     """Takes what happens in one federation at one node (`weft.recorder.Book`)."""
 
     def __init__(self) -> None:
-        self.shapes: dict[Any, int] = {}  # by what the kernel knows them by
+        self.shapes: dict[object, int] = {}  # by what the kernel knows them by
         self.first = 0  # shapes below are forgotten, and have to be learnt again
         self.failed = (
             0  # rows, or more, that an error of the recorder's own has cost, since somebody last asked
@@ -77,11 +100,11 @@ class Recorder:
         self.fail(error)
         return True
 
-    def learn(self, key: Any, rows: tuple[Pattern, ...]) -> int:
+    def learn(self, key: object, rows: tuple[Pattern, ...]) -> int:
         """The number of a shape that is to be known by that key."""
         raise NotImplementedError
 
-    def enter(self, shape: int, now: float, message: int, instance: int, values: Any, tag: bytes) -> None:
+    def enter(self, shape: int, now: float, message: int, instance: int, values: object, tag: bytes) -> None:
         """It has happened once more: `message` 0, `instance` NO_OBJECT, `values` None for nothing.
 
         Of several rows, only the first has the values, and what is added.
@@ -89,7 +112,12 @@ class Recorder:
         raise NotImplementedError
 
     def add(
-        self, cause_source: int, cause: int, time: Any, control: int, more: dict[str, Any] | None
+        self,
+        cause_source: int,
+        cause: int,
+        time: int | float | None,
+        control: int,
+        more: dict[str, object] | None,
     ) -> None:
         """What most entries do not have, once, of the one made last: 0 and None for nothing."""
         raise NotImplementedError
@@ -102,11 +130,8 @@ class Recorder:
         """From now on the node knows what the command of that number has changed (`Federation.sequence`)."""
         raise NotImplementedError
 
-    def happened(self, happening: Any) -> None:
-        """An event channel has noticed something (its `record`); may come from any thread, and late.
-
-        A happening has kind, mono_ns, name, operation, priority, sub_priority, deadline_ns, queue and detail.
-        """
+    def happened(self, happening: ChannelEntry) -> None:
+        """An event channel has noticed something (its `record`); may come from any thread, and late."""
         raise NotImplementedError
 
     def took_part(self, node: str) -> None:

@@ -117,7 +117,7 @@ class LateRetractionReturn(MessageRetractionReturn):
     def handle(self) -> MessageRetractionHandle | None:
         return self._wait()[1]
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[bool | MessageRetractionHandle | None]:
         return iter(self._wait())
 
     def __getitem__(self, index: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import ClassVar, Generic, Self, TypeVar
+from typing import ClassVar, Generic, Self, TypeAlias, TypeVar
 
 from weft.model.errors import (
     CouldNotDecode,
@@ -22,6 +22,9 @@ _INT64_MAX = (1 << 63) - 1
 _FLOAT64_MAX = math.nextafter(math.inf, 0.0)
 
 Number = TypeVar("Number", int, float)
+
+TimeValue: TypeAlias = int | float
+"""The number in a logical time or in an interval, which is what is compared and added inside the RTI."""
 
 
 class _Quantity(Generic[Number]):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import tomllib
 from bisect import bisect_left
-from typing import Any
 
 Path = tuple[str | int, ...]
 
@@ -111,7 +110,7 @@ class _Reader:
         start = self.at
         if self.text[start] in "\"'":
             self._string()
-            parsed: dict[str, Any] = tomllib.loads(f"{self.text[start : self.at]} = 0")
+            parsed: dict[str, object] = tomllib.loads(f"{self.text[start : self.at]} = 0")
             return next(iter(parsed))
         while self.at < len(self.text) and (self.text[self.at].isalnum() or self.text[self.at] in "_-"):
             self.at += 1

@@ -19,17 +19,19 @@ All operations cost little when many federates promise the same, as they do when
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from typing import Any
+from typing import Generic, TypeVar
 
-Bound = tuple[Any, int]
-"""A time as a plain number, and 1 if that very time is excluded."""
+from weft.model.time import TimeValue
 
-Who = Any
+Bound = tuple[TimeValue, int]
+"""A time as a number, and 1 if that very time is excluded."""
+
+Who = TypeVar("Who")
 """Whoever promises: a key that can be compared with `==` and hashed."""
 
 
 class Promise:
-    def __init__(self, bound: Bound, lookahead: Any, until: bool, floor: Bound) -> None:
+    def __init__(self, bound: Bound, lookahead: TimeValue, until: bool, floor: Bound) -> None:
         self.bound = bound
         self.lookahead = lookahead
         self.until = until  # it may be granted sooner than its own bound says
@@ -42,7 +44,7 @@ class Promise:
         return min(self.bound, max((bound[0] + self.lookahead, bound[1]), self.floor))
 
 
-class LowerBounds:
+class LowerBounds(Generic[Who]):
     """The promises of all time-regulating federates."""
 
     def __init__(self) -> None:
@@ -52,7 +54,7 @@ class LowerBounds:
         self._sorted: list[Bound] = []  # each bound once
 
     def promise(
-        self, who: Who, bound: Bound, lookahead: Any, until: bool = False, floor: Bound = (0, 0)
+        self, who: Who, bound: Bound, lookahead: TimeValue, until: bool = False, floor: Bound = (0, 0)
     ) -> None:
         """Its promise from now on.  `until`: it asks for the next message; it never sends below `floor` all the same."""
         old = self.promises.get(who)

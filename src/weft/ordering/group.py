@@ -37,7 +37,7 @@ KEPT: Final = 256  # stamps of each source that are remembered in case it crashe
 Pairs = tuple[tuple[bytes, int], ...]
 
 
-class Stamp(NamedTuple):
+class GroupStamp(NamedTuple):
     """What a message carries.  A `part` is one of perhaps several, and its note says that all have come."""
 
     source: bytes
@@ -46,12 +46,12 @@ class Stamp(NamedTuple):
     part: bool = False
 
 
-class _Waiting:
+class _Blocked:
     """A message that has come, or its note, or both."""
 
     __slots__ = ("arrival", "closed", "in_turn", "payloads", "stamp", "told")
 
-    def __init__(self, arrival: int, stamp: Stamp) -> None:
+    def __init__(self, arrival: int, stamp: GroupStamp) -> None:
         self.in_turn = False  # what was sent before it has come, if it is for us
         self.arrival = arrival
         self.stamp = stamp
@@ -74,7 +74,7 @@ class GroupCounts:
         self.refused = 0  # of members that are gone, after what they may have caused
 
 
-class Group:
+class CausalGroup:
     def __init__(self, own: bytes) -> None:
         self.own = own
         self.number = 0
@@ -84,12 +84,12 @@ class Group:
         self.absent: set[bytes] = set()  # gone before anything of them was heard here
         self.held = 0  # payloads
         self.counts = GroupCounts()
-        self._queues: dict[bytes, dict[int, _Waiting]] = {}
+        self._queues: dict[bytes, dict[int, _Blocked]] = {}
         self._blocked: dict[
             bytes, set[bytes]
         ] = {}  # by whom is missed: the sources whose next message misses it
         self._ready: list[tuple[int, bytes]] = []
-        self._past: dict[bytes, deque[Stamp]] = {}
+        self._past: dict[bytes, deque[GroupStamp]] = {}
         self._floor: dict[bytes, int] = {}  # where each began for us
         self._named: dict[
             bytes, int
@@ -98,14 +98,14 @@ class Group:
 
     # Sending
 
-    def stamp(self, part: bool = False) -> Stamp:
+    def stamp(self, part: bool = False) -> GroupStamp:
         """Of the next message of our own."""
         self.number += 1
-        made = Stamp(self.own, self.number, tuple(self.causes.items()), part)
+        made = GroupStamp(self.own, self.number, tuple(self.causes.items()), part)
         self.causes = {}
         return made
 
-    def unstamp(self, stamp: Stamp) -> None:
+    def unstamp(self, stamp: GroupStamp) -> None:
         """The last message was not sent after all."""
         if stamp.number != self.number:
             raise OrderingError(f"message {stamp.number} was followed by {self.number} others")
@@ -114,7 +114,7 @@ class Group:
 
     # Receiving
 
-    def arrive(self, stamp: Stamp, payload: object, in_turn: bool = True) -> list[object]:
+    def arrive(self, stamp: GroupStamp, payload: object, in_turn: bool = True) -> list[object]:
         """What may be delivered now, in order.
 
         `in_turn`: it has not overtaken what its source sent before, as a deletion may.
@@ -143,7 +143,7 @@ class Group:
         """What is done of it, or is the cause of anything done."""
         return max(self._named.get(source, 0), self.done.get(source, 0))
 
-    def note(self, stamp: Stamp) -> list[object]:
+    def note(self, stamp: GroupStamp) -> list[object]:
         """The message was sent, and if it has not come it will not."""
         source = stamp.source
         if self._is_gone(source) or stamp.number <= self.done.get(source, 0):
@@ -162,25 +162,25 @@ class Group:
         self.done.setdefault(source, 0)
         return self._run(source)
 
-    def _waiting(self, stamp: Stamp, in_turn: bool) -> _Waiting:
+    def _waiting(self, stamp: GroupStamp, in_turn: bool) -> _Blocked:
         if in_turn and stamp.source not in self.absent:
             self.done.setdefault(stamp.source, stamp.number - 1)
         queue = self._queues.setdefault(stamp.source, {})
         found = queue.get(stamp.number)
         if found is None:
             self._arrivals += 1
-            found = queue[stamp.number] = _Waiting(self._arrivals, stamp)
+            found = queue[stamp.number] = _Blocked(self._arrivals, stamp)
         found.in_turn = found.in_turn or in_turn
         return found
 
     # Those who go
 
-    def past(self, source: bytes) -> list[Stamp]:
+    def past(self, source: bytes) -> list[GroupStamp]:
         """Of its last messages that are here, the stamps: what others need if it crashes."""
         queued = self._queues.get(source, {})
         return [*self._past.get(source, ()), *(waiting.stamp for waiting in queued.values())]
 
-    def lose(self, source: bytes, past: Iterable[Stamp] = ()) -> list[object]:
+    def lose(self, source: bytes, past: Iterable[GroupStamp] = ()) -> list[object]:
         """A member crashed.  What has not come of it is not waited for any more, and not taken if it comes.
 
         `past`: what all others know of it.  A lost message stands for what lies before it, so that has to come first here, too.
@@ -191,7 +191,7 @@ class Group:
         self.lost.add(source)
         return self._run(source)
 
-    def dismiss(self, source: bytes, past: Iterable[Stamp] = ()) -> list[object]:
+    def dismiss(self, source: bytes, past: Iterable[GroupStamp] = ()) -> list[object]:
         """A member went that may not have known of us: what may still come of it is not waited for, but taken if it can be."""
         if source in self._floor or self._is_gone(source):
             return []
@@ -199,7 +199,7 @@ class Group:
         self.absent.add(source)
         return self._run(source)
 
-    def _close_all(self, source: bytes, past: Iterable[Stamp]) -> None:
+    def _close_all(self, source: bytes, past: Iterable[GroupStamp]) -> None:
         for stamp in sorted(past, key=_by_number):
             if stamp.number > self.done.get(source, 0):
                 self._waiting(stamp, True).closed = True
@@ -235,7 +235,7 @@ class Group:
                 self._deliver(waiting, released)
         return released
 
-    def _next(self, source: bytes) -> _Waiting | None:
+    def _next(self, source: bytes) -> _Blocked | None:
         self._climb(source)
         queue = self._queues.get(source)
         if not queue:
@@ -287,7 +287,7 @@ class Group:
         done = self.done.get(source)
         return done is None or done < number
 
-    def _deliver(self, waiting: _Waiting, released: list[object]) -> None:
+    def _deliver(self, waiting: _Blocked, released: list[object]) -> None:
         stamp = waiting.stamp
         source = stamp.source
         if waiting.payloads:
@@ -310,7 +310,7 @@ class Group:
             self._look(source)
             self._wake(source)
 
-    def _may_close(self, waiting: _Waiting) -> bool:
+    def _may_close(self, waiting: _Blocked) -> bool:
         """Have all parts come?  Where no note will say so, each is the last."""
         source, number = waiting.stamp.source, waiting.stamp.number
         if waiting.closed or self._is_gone(source):
@@ -319,7 +319,7 @@ class Group:
             return number <= self._floor[source]
         return any(later.in_turn for other, later in self._queues[source].items() if other > number)
 
-    def _caused_by(self, stamp: Stamp) -> None:
+    def _caused_by(self, stamp: GroupStamp) -> None:
         causes = self.causes
         for source, number in stamp.causes:
             if causes.get(source, number + 1) <= number:
@@ -332,9 +332,9 @@ class Group:
 
     # Saving
 
-    def copy(self) -> Group:
+    def copy(self) -> CausalGroup:
         """As it is now, with what it holds."""
-        made = Group(self.own)
+        made = CausalGroup(self.own)
         made.number, made.held, made.counts, made._arrivals = (
             self.number,
             self.held,
@@ -352,12 +352,12 @@ class Group:
         return made
 
 
-def _copied(waiting: _Waiting) -> _Waiting:
-    made = _Waiting(waiting.arrival, waiting.stamp)
+def _copied(waiting: _Blocked) -> _Blocked:
+    made = _Blocked(waiting.arrival, waiting.stamp)
     made.payloads, made.closed, made.told = list(waiting.payloads), waiting.closed, waiting.told
     made.in_turn = waiting.in_turn
     return made
 
 
-def _by_number(stamp: Stamp) -> int:
+def _by_number(stamp: GroupStamp) -> int:
     return stamp.number

@@ -19,7 +19,7 @@ import re
 from typing import Final
 
 from weft.model.errors import OrderingError
-from weft.ordering.group import Stamp
+from weft.ordering.group import GroupStamp
 from weft.ordering.tags import TagReader, write_number
 
 ID_SIZE: Final = 6
@@ -32,7 +32,7 @@ _PAIR = rf"{_ID}\.[0-9]{{1,18}}"
 _TEXT = re.compile(rf"([0-9]{{1,18}})(\+?)&((?:{_PAIR}(?:,{_PAIR})*)?)&\*&({_ID})&(.*)".encode(), re.S)
 
 
-def write_stamp(stamp: Stamp) -> bytes:
+def write_stamp(stamp: GroupStamp) -> bytes:
     """For a tag or for a note."""
     out: list[int] = [*MARK, 2 if stamp.part else 1, *stamp.source]
     write_number(out, stamp.number)
@@ -43,12 +43,12 @@ def write_stamp(stamp: Stamp) -> bytes:
     return bytes(out)
 
 
-def write_text_stamp(stamp: Stamp) -> bytes:
+def write_text_stamp(stamp: GroupStamp) -> bytes:
     causes = ",".join(f"{source.hex()}.{number}" for source, number in stamp.causes)
     return f"{stamp.number}{'+' * stamp.part}&{causes}&*&{stamp.source.hex()}&".encode()
 
 
-def read_stamp(reader: TagReader) -> Stamp:
+def read_stamp(reader: TagReader) -> GroupStamp:
     """After MARK and kind 1 or 2 at the reader's place."""
     kind = reader.take(len(MARK) + 1)
     if kind[:-1] != MARK or kind[-1] not in (1, 2):
@@ -57,10 +57,10 @@ def read_stamp(reader: TagReader) -> Stamp:
     causes = tuple((reader.take(ID_SIZE), reader.number()) for _ in range(reader.count()))
     if number == 0:
         raise OrderingError("a stamp without a number")
-    return Stamp(source, number, causes, kind[-1] == 2)
+    return GroupStamp(source, number, causes, kind[-1] == 2)
 
 
-def split_tag(data: bytes) -> tuple[Stamp | None, bytes]:
+def split_tag(data: bytes) -> tuple[GroupStamp | None, bytes]:
     """The stamp, if there is one, and the user's tag."""
     if data.startswith(MARK):
         if data.startswith(PLAIN):
@@ -81,7 +81,7 @@ def split_tag(data: bytes) -> tuple[Stamp | None, bytes]:
         for pair in shape[3].split(b",")
         if pair
     )
-    return Stamp(bytes.fromhex(shape[4].decode()), int(shape[1]), causes, bool(shape[2])), shape[5]
+    return GroupStamp(bytes.fromhex(shape[4].decode()), int(shape[1]), causes, bool(shape[2])), shape[5]
 
 
 def plain_tag(data: bytes) -> bytes:

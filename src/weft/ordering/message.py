@@ -60,15 +60,12 @@ def carries(tag: Tag, destination: int, recipient: int) -> bool:
     return recipient < 0 or destination == recipient or destination not in tag.destinations
 
 
-class Message:
-    """`filtered`: it counts as delivered, but nobody is told (S0-16).  A lower priority number is more urgent."""
+class TaggedMessage:
+    """`filtered`: it counts as delivered, but nobody is told (S0-16)."""
 
-    __slots__ = ("filtered", "payload", "priority", "tag")
+    __slots__ = ("filtered", "payload", "tag")
 
-    def __init__(
-        self, payload: object, tag: Tag | None = None, filtered: bool = False, priority: int = 0
-    ) -> None:
+    def __init__(self, payload: object, tag: Tag | None = None, filtered: bool = False) -> None:
         self.payload = payload
         self.tag = tag
         self.filtered = filtered
-        self.priority = priority

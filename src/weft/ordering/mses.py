@@ -26,7 +26,21 @@ row that is not there yet; when `time[l]` rises only those who wait for l are lo
 The state is brought up to date before the message is handed out, not after (S0-5 has the callback first): a callback of ours may
 send, and what it sends is caused by the message.  For a callback that does not send there is no difference.
 
-Views.  A crash ends a view: see `membership` for what the driver has to do before it calls `crashed` here.
+Numbers.  A process that joins gets the next number, from 0; numbers are never changed and never given again in an execution
+(the paper would sort them by federate handle, and vectors under way would then speak of somebody else).  `joined` at the others,
+before they address it; `resigned` when it gets nothing more.  What it sent still arrives and is delivered in order.
+
+Views.  Messages of a process that crashed may be lost, and what depends on them would wait for ever.  Nor can one pair be dropped
+alone: a pair stands for all that lies before it.  So a view ends, as one agreement among the survivors, in three steps:
+
+    1. every survivor stops sending, and has received all that survivors sent it in this view
+    2. every message of the crashed that any survivor holds, delivered or not, is forwarded to all its surviving destinations;
+       messages that nobody holds are void
+    3. at each survivor: `crashed`, which delivers what still waits, in causal order; it may send again at once
+
+At its end no message of the view is under way that anybody will deliver, so all rows are empty.  A message of the next view
+that comes to a survivor before its step 3 is kept until then, and a late one of the crashed is refused: tags say in
+which view they were sent.  What a sequencer passes on during step 1 is part of the view and has to arrive as well.
 """
 
 from __future__ import annotations
@@ -35,7 +49,7 @@ from heapq import heappop, heappush
 from typing import Final
 
 from weft.model.errors import OrderingError
-from weft.ordering.message import NOTHING, Message, Tag
+from weft.ordering.message import NOTHING, Tag, TaggedMessage
 
 PRESENT: Final = 0
 RESIGNED: Final = 1
@@ -43,7 +57,7 @@ CRASHED: Final = 2
 PLACES: Final = 40  # bits for the lower of two numbers in one: arrivals and processes are fewer than 2**40
 
 
-class Counts:
+class MsesCounts:
     """What a process has done since it was made."""
 
     def __init__(self) -> None:
@@ -56,12 +70,12 @@ class Counts:
         self.refused = 0  # messages of crashed processes that came after the view had changed
 
 
-class Held:
+class HeldMessage:
     """A message in the buffer, and how far its row was found to be there."""
 
     __slots__ = ("arrival", "at", "message", "tag")
 
-    def __init__(self, arrival: int, message: Message, tag: Tag) -> None:
+    def __init__(self, arrival: int, message: TaggedMessage, tag: Tag) -> None:
         self.arrival = arrival
         self.message = message
         self.tag = tag
@@ -78,15 +92,15 @@ class Mses:
         self.time: list[int] = [0] * size
         self.rows: list[list[int]] = [NOTHING] * size
         self.state: list[int] = [PRESENT] * size
-        self.counts = Counts()
+        self.counts = MsesCounts()
         self.arrivals = 0
-        self.held: dict[int, Held] = {}  # the buffer, by arrival
+        self.held: dict[int, HeldMessage] = {}  # the buffer, by arrival
         self.named: dict[int, int] = {}  # the same by source and number, which are one number here
         self.ready: list[int] = []  # a heap of arrivals that may be delivered
         self.waiting: list[list[int]] = [
             [] for _ in range(size)
         ]  # by l: heaps of x and arrival, as one number
-        self.later: list[Message] = []  # of a view that has not begun here
+        self.later: list[TaggedMessage] = []  # of a view that has not begun here
 
     # Sending
 
@@ -117,9 +131,9 @@ class Mses:
 
     # Receiving
 
-    def admit(self, message: Message) -> list[Message]:
+    def admit(self, message: TaggedMessage) -> list[TaggedMessage]:
         """A message has arrived: what may be delivered now, in order.  Those filtered are among them."""
-        released: list[Message] = []
+        released: list[TaggedMessage] = []
         tag = self._accepted(message)
         if tag is None:
             return released
@@ -132,7 +146,7 @@ class Mses:
             self._take_all(released)
         return released
 
-    def receive(self, message: Message) -> bool:
+    def receive(self, message: TaggedMessage) -> bool:
         """Into the buffer; False if it is dropped.  `take` gives out what may be delivered, one by one."""
         tag = self._accepted(message)
         if tag is None:
@@ -140,7 +154,7 @@ class Mses:
         self._hold(message, tag)
         return True
 
-    def _accepted(self, message: Message) -> Tag | None:
+    def _accepted(self, message: TaggedMessage) -> Tag | None:
         """Its tag, if it is new and of this view."""
         tag = message.tag
         if tag is None:
@@ -175,15 +189,15 @@ class Mses:
                 f"had begun: all messages of a view must have arrived before it ends"
             )
 
-    def _hold(self, message: Message, tag: Tag) -> None:
+    def _hold(self, message: TaggedMessage, tag: Tag) -> None:
         self.arrivals += 1
-        held = Held(self.arrivals, message, tag)
+        held = HeldMessage(self.arrivals, message, tag)
         self.held[held.arrival] = held
         self.named[tag.number() << PLACES | tag.source] = held.arrival
         if not self._settle(held):
             self.counts.waited += 1
 
-    def _settle(self, held: Held) -> bool:
+    def _settle(self, held: HeldMessage) -> bool:
         """True and ready, or waiting at the next pair that is not there."""
         row = held.tag.row(self.own)
         held.at = self._missing(row, held.at)
@@ -205,7 +219,7 @@ class Mses:
                 return at
         return -1
 
-    def take(self) -> Message | None:
+    def take(self) -> TaggedMessage | None:
         """Deliver the next message, if there is one."""
         if not self.ready:
             return None
@@ -215,13 +229,13 @@ class Mses:
         self._hand_out(held.message, tag)
         return held.message
 
-    def _hand_out(self, message: Message, tag: Tag) -> None:
+    def _hand_out(self, message: TaggedMessage, tag: Tag) -> None:
         self._deliver(tag)
         self.counts.delivered += 1
         if message.filtered:
             self.counts.filtered += 1
 
-    def _take_all(self, released: list[Message]) -> None:
+    def _take_all(self, released: list[TaggedMessage]) -> None:
         while True:
             message = self.take()
             if message is None:
@@ -289,13 +303,13 @@ class Mses:
         self.state[process] = RESIGNED
         self.rows[process] = NOTHING
 
-    def crashed(self, processes: list[int]) -> list[Message]:
+    def crashed(self, processes: list[int]) -> list[TaggedMessage]:
         """The view ends; all that could arrive has arrived.  What waited, waited for what is lost, and is released."""
         left = sorted(self.held.values(), key=_by_cause)
         for queue in self.waiting:
             queue.clear()
         self.ready.clear()
-        released: list[Message] = []
+        released: list[TaggedMessage] = []
         for held in left:
             heappush(self.ready, held.arrival)
             self._take_all(released)
@@ -307,7 +321,7 @@ class Mses:
         self._begin_view(released)
         return released
 
-    def _begin_view(self, released: list[Message]) -> None:
+    def _begin_view(self, released: list[TaggedMessage]) -> None:
         """What was sent in this view by those who began it sooner."""
         early, self.later = self.later, []
         for message in early:
@@ -408,6 +422,6 @@ def merge(ours: list[int], theirs: list[int], their_time: list[int], our_time: l
     return made
 
 
-def _by_cause(held: Held) -> tuple[int, int]:
+def _by_cause(held: HeldMessage) -> tuple[int, int]:
     """A cause has a smaller time in every entry than its effect."""
     return sum(held.tag.time), held.arrival

@@ -10,9 +10,10 @@ from __future__ import annotations
 import heapq
 from typing import Any
 
+from weft.model.time import TimeValue
 from weft.ordering.galt import Bound
 
-Key = tuple[Any, str, int, int]
+Key = tuple[TimeValue, str, int, int]
 """Time stamp, name of the sender, number of the message at its sender, number of the part."""
 
 
@@ -24,9 +25,8 @@ class Stamped:
         self.content = content
         self.retraction = retraction
         self.retracted = False
-        self.condition: Any = (
-            None  # it waits only as long as that holds (`weft.kernel.message.deliver_as_of`)
-        )
+        # It waits only as long as that holds (`weft.kernel.message.deliver_as_of`).
+        self.condition: Any = None
 
 
 class StampQueue:
@@ -43,7 +43,7 @@ class StampQueue:
         heapq.heappush(self._heap, (message.key, self._added, message))
         self._parts.setdefault(message.retraction, []).append(message)
 
-    def head(self) -> Any:
+    def head(self) -> TimeValue | None:
         """The smallest time stamp; None if nothing waits."""
         heap = self._heap
         while heap and heap[0][2].retracted:

@@ -1,35 +1,35 @@
-"""The proving ground: one script of calls by several federates, in many worlds (docs/proving.md).
+"""The proving ground: one script of calls by several federates, in many worlds (docs/how-to/proving.md).
 
 A script is written from a seed by an author that runs it at an embedded node; played again at a server, over several nodes, or
 after a save and a restore, it must lead to the same results, exceptions and callbacks wherever the standard leaves no choice.
 """
 
-from weft.prove.campaign import Campaign, Finding, MakeWorld, Outcome
+from weft.prove.campaign import Campaign, CampaignOutcome, Finding, MakeWorld
 from weft.prove.data import proving_model
 from weft.prove.mesh_world import MeshedServers
 from weft.prove.proof import Played, Stage, judged, shrunk
-from weft.prove.script import Script, Step, read_script
-from weft.prove.words import Words, words_of
+from weft.prove.script import Script, ScriptedCall, read_script
+from weft.prove.words import ModelWords, words_of
 from weft.prove.world import World
-from weft.prove.worlds import AtAddress, Certificate, Embedded, OwnNodes, Served, Simulated
+from weft.prove.worlds import AtAddress, AtServer, Embedded, OwnNodes, ServerCertificate, Simulated
 
 __all__ = [
     "AtAddress",
+    "AtServer",
     "Campaign",
-    "Certificate",
+    "CampaignOutcome",
     "Embedded",
     "Finding",
     "MakeWorld",
     "MeshedServers",
-    "Outcome",
+    "ModelWords",
     "OwnNodes",
     "Played",
     "Script",
-    "Served",
+    "ScriptedCall",
+    "ServerCertificate",
     "Simulated",
     "Stage",
-    "Step",
-    "Words",
     "World",
     "judged",
     "proving_model",

@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from weft.fom import OBJECT_ROOT, PRIVILEGE_TO_DELETE
-from weft.prove.knowledge import Knowledge, Known
-from weft.prove.player import Seen
-from weft.prove.script import Plain, Step
+from weft.model.json_types import Json
+from weft.prove.knowledge import AuthorKnowledge, Insight
+from weft.prove.player import CallRecord
+from weft.prove.script import ScriptedCall
 from weft.prove.values import Values
-from weft.prove.words import Words
+from weft.prove.words import ModelWords
 
 T = TypeVar("T")
 WRONG = 0.12
@@ -29,15 +30,17 @@ NOBODY = "nobody"  # a name that stands for no handle
 class Choice(NamedTuple):
     weight: float
     group: str
-    make: Callable[[Author, int], Step | None]
+    make: Callable[[Author, int], ScriptedCall | None]
 
 
 class Author:
-    def __init__(self, seed: int, words: Words, federates: int, time: str, choices: Sequence[Choice]) -> None:
+    def __init__(
+        self, seed: int, words: ModelWords, federates: int, time: str, choices: Sequence[Choice]
+    ) -> None:
         self.random = random.Random(seed)
         self.words = words
         self._values = Values(words.model, self.random)
-        self.known = Knowledge(federates)
+        self.known = AuthorKnowledge(federates)
         self.federates = federates
         self.float_time = time.startswith("HLAfloat")
         self.time_name = time
@@ -47,15 +50,15 @@ class Author:
         self.interactions = self.some(words.interactions, min(2, len(words.interactions)))[:4]
         self._choices = choices
         self._weights = [choice.weight for choice in choices]
-        self._plan: list[Step] = []
+        self._plan: list[ScriptedCall] = []
         self._hurried: int | None = None  # who is in a hurry: what others did meanwhile would be up to chance
 
     # --- steps ------------------------------------------------------------------------------------------------
 
-    def saw(self, seen: Seen) -> None:
+    def saw(self, seen: CallRecord) -> None:
         self.known.saw(seen)
 
-    def opening(self) -> list[Step]:
+    def opening(self) -> list[ScriptedCall]:
         """The federation is there, and somebody to talk to."""
         steps = [self.create()]
         steps += [self.join(who) for who in range(self.federates) if who < 2 or self.chance(0.85)]
@@ -63,36 +66,40 @@ class Author:
             steps += self._declarations(step.federate)
         return steps
 
-    def _declarations(self, who: int) -> list[Step]:
+    def _declarations(self, who: int) -> list[ScriptedCall]:
         """Something to begin with, so that there is traffic soon."""
         made = []
         for cls in self.classes:
             if self.chance(0.6):
                 made.append(
-                    Step(who, "publish_object_class_attributes", (cls, list(self.words.attributes(cls))))
+                    ScriptedCall(
+                        who, "publish_object_class_attributes", (cls, list(self.words.attributes(cls)))
+                    )
                 )
                 if self.chance(0.6):
-                    made.append(Step(who, "register_object_instance", (cls,), self.known.new("o")))
+                    made.append(ScriptedCall(who, "register_object_instance", (cls,), self.known.new("o")))
             if self.chance(0.6):
                 made.append(
-                    Step(who, "subscribe_object_class_attributes", (cls, list(self.words.attributes(cls))))
+                    ScriptedCall(
+                        who, "subscribe_object_class_attributes", (cls, list(self.words.attributes(cls)))
+                    )
                 )
         for interaction in self.interactions:
-            made += [Step(who, "publish_interaction_class", (interaction,))] * self.chance(0.5)
-            made += [Step(who, "subscribe_interaction_class", (interaction,))] * self.chance(0.5)
+            made += [ScriptedCall(who, "publish_interaction_class", (interaction,))] * self.chance(0.5)
+            made += [ScriptedCall(who, "subscribe_interaction_class", (interaction,))] * self.chance(0.5)
         if self.chance(0.3):
-            made.append(Step(who, "enable_time_regulation", (self.number(0, 3),)))
+            made.append(ScriptedCall(who, "enable_time_regulation", (self.number(0, 3),)))
         if self.chance(0.3):
-            made.append(Step(who, "enable_time_constrained"))
+            made.append(ScriptedCall(who, "enable_time_constrained"))
         return made
 
-    def create(self, who: int = 0) -> Step:
-        return Step(who, "create_federation_execution", ("F", "model", self.time_name))
+    def create(self, who: int = 0) -> ScriptedCall:
+        return ScriptedCall(who, "create_federation_execution", ("F", "model", self.time_name))
 
-    def join(self, who: int, name: str = "") -> Step:
-        return Step(who, "join_federation_execution", (name or f"f{who}", "prover", "F"))
+    def join(self, who: int, name: str = "") -> ScriptedCall:
+        return ScriptedCall(who, "join_federation_execution", (name or f"f{who}", "prover", "F"))
 
-    def next(self) -> Step:
+    def next(self) -> ScriptedCall:
         step = self._plan.pop(0) if self._plan else self._chosen()
         self._hurried = step.federate if step.hurry else None
         return step
@@ -101,7 +108,7 @@ class Author:
     def hurries(self) -> bool:
         return self._hurried is not None
 
-    def _chosen(self) -> Step:
+    def _chosen(self) -> ScriptedCall:
         for _ in range(200):
             self.wild = self.chance(WRONG)
             who = self._whose_turn()
@@ -112,16 +119,16 @@ class Author:
             step = choice.make(self, who)
             if step is not None and (self._hurried is None or self._may_follow(step)):
                 return step
-        return Step(self._whose_turn(), "get_order_name", ("RECEIVE",))
+        return ScriptedCall(self._whose_turn(), "get_order_name", ("RECEIVE",))
 
-    def _may_follow(self, step: Step) -> bool:
+    def _may_follow(self, step: ScriptedCall) -> bool:
         """In a hurry: more messages, or a question.  Over several nodes all else may overtake the messages before it."""
         if step.federate != self._hurried or self._plan:
             self._plan.clear()
             return False
         return step.call in _MESSAGES and "HLAmanager" not in str(step.arguments[0])
 
-    def follow(self, *steps: Step) -> Step:
+    def follow(self, *steps: ScriptedCall) -> ScriptedCall:
         """The first now, the others right after it."""
         self._plan += steps[1:]
         return steps[0]
@@ -134,7 +141,7 @@ class Author:
             return self.random.choice(joined)
         return self.random.randrange(self.federates)
 
-    def _progress(self, who: int) -> Step | None:
+    def _progress(self, who: int) -> ScriptedCall | None:
         """A save or restore that is under way goes on, most of the time."""
         known = self.known
         if not (known.is_saving() or known.is_restoring()) or self.chance(0.15):
@@ -142,16 +149,18 @@ class Author:
         for number in self.shuffled(range(self.federates)):
             one = known.of[number]
             if one.save == "initiated":
-                return Step(number, "federate_save_begun")
+                return ScriptedCall(number, "federate_save_begun")
             if one.restore == "initiated":
                 failed = self.chance(0.04)
-                return Step(
+                return ScriptedCall(
                     number, "federate_restore_not_complete" if failed else "federate_restore_complete"
                 )
         for number in self.shuffled(range(self.federates)):
             if known.of[number].save == "begun":
                 failed = self.chance(0.04)
-                return Step(number, "federate_save_not_complete" if failed else "federate_save_complete")
+                return ScriptedCall(
+                    number, "federate_save_not_complete" if failed else "federate_save_complete"
+                )
         return None
 
     # --- chances ----------------------------------------------------------------------------------------------
@@ -171,7 +180,7 @@ class Author:
         count = self.random.randint(min(least, len(items)), len(items))
         return self.random.sample(items, count)
 
-    def one(self, who: int) -> Known:
+    def one(self, who: int) -> Insight:
         return self.known.of[who]
 
     # --- what to call it with ---------------------------------------------------------------------------------
@@ -232,11 +241,11 @@ class Author:
     def class_of(self, who: int, instance: str) -> str:
         return self.one(who).knows.get(instance) or self.known.classes.get(instance) or self.cls()
 
-    def values(self, instance: str, names: Sequence[str]) -> dict[str, Plain]:
+    def values(self, instance: str, names: Sequence[str]) -> dict[str, Json]:
         cls = self.known.classes.get(instance, "")
         return {name: self._value(self.words.attribute_type(cls, name)) for name in names}
 
-    def parameters(self, interaction: str) -> dict[str, Plain]:
+    def parameters(self, interaction: str) -> dict[str, Json]:
         if interaction not in self.words.all_interactions:
             return {}
         names = self.some(self.words.parameters(interaction), 0)
@@ -245,7 +254,7 @@ class Author:
             found[NOBODY] = "x"
         return found
 
-    def _value(self, data_type: str) -> Plain:
+    def _value(self, data_type: str) -> Json:
         """Of that data type, mostly; the RTI passes on any bytes."""
         if not data_type or self.chance(BYTES):
             return self.text()
@@ -256,14 +265,14 @@ class Author:
             return NOBODY
         return f"f{self.random.randrange(self.federates)}"
 
-    def stamp(self, who: int) -> Plain:
+    def stamp(self, who: int) -> float:
         """A time at which it may send; wild: any."""
         one = self.one(who)
         if self.wild:
             return self.number(0, 30)
         return one.time + one.lookahead + self.number(0, 6)
 
-    def number(self, low: int, high: int) -> Plain:
+    def number(self, low: int, high: int) -> float:
         if self.float_time:
             return self.random.randint(2 * low, 2 * high) / 2
         return self.random.randint(low, high)

@@ -9,11 +9,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from weft.host.recording.runs import find_runs, open_run
+from weft.model.json_types import Json
 from weft.prove.compare import Difference, first_difference
 from weft.prove.interlude import masked, with_interlude, without_interlude
 from weft.prove.proof import Played, Stage, judged, shrunk
-from weft.prove.script import Plain, Script, Step
-from weft.prove.words import Words
+from weft.prove.script import Script, ScriptedCall
+from weft.prove.words import ModelWords
 from weft.prove.world import World
 from weft.prove.worlds import Embedded
 
@@ -31,7 +32,7 @@ class Finding:
 
 
 @dataclass
-class Outcome:
+class CampaignOutcome:
     seeds: int = 0
     plays: int = 0
     calls: int = 0
@@ -44,7 +45,7 @@ class Outcome:
     def proven(self) -> bool:
         return self.seeds > 0 and not self.findings
 
-    def plain(self) -> dict[str, Plain]:
+    def plain(self) -> dict[str, Json]:
         return {"proven": self.proven, **asdict(self)}
 
 
@@ -53,16 +54,16 @@ class Campaign:
 
     def __init__(
         self,
-        words: Words,
+        words: ModelWords,
         worlds: Sequence[MakeWorld],
         steps: int = 120,
         federates: int = 0,
         record: bool = True,
-        progress: Callable[[int, Outcome], None] = lambda seed, outcome: None,
+        progress: Callable[[int, CampaignOutcome], None] = lambda seed, outcome: None,
         tries: int = 300,
     ) -> None:
         self.words = words
-        self.outcome = Outcome()
+        self.outcome = CampaignOutcome()
         self._makers: list[MakeWorld] = [Embedded, *worlds]
         self._steps = steps
         self._federates = federates
@@ -74,7 +75,7 @@ class Campaign:
         self._folders: list[Path] = []
         self._of_federation: dict[tuple[Path, str], tuple[int, Script]] = {}
 
-    def run(self, seeds: Iterable[int]) -> Outcome:
+    def run(self, seeds: Iterable[int]) -> CampaignOutcome:
         waiting = list(seeds)
         while waiting:
             batch, waiting = waiting[:BATCH], waiting[BATCH:]
@@ -90,7 +91,7 @@ class Campaign:
                 self._judge()
         return self.outcome
 
-    def replay(self, script: Script) -> Outcome:
+    def replay(self, script: Script) -> CampaignOutcome:
         """One script that somebody has, as it is."""
         with tempfile.TemporaryDirectory(prefix="weft-prove-", ignore_cleanup_errors=True) as folder:
             self._open(Path(folder))
@@ -173,7 +174,7 @@ class Campaign:
         if wrong.kind == "trouble":
             self._renew(number)
 
-        def fails(some: Sequence[Step]) -> bool:
+        def fails(some: Sequence[ScriptedCall]) -> bool:
             again = self._difference(script.with_steps(tuple(some)), number)
             if again is not None and again.kind == "trouble":
                 self._renew(number)

@@ -19,12 +19,16 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from weft.federate.refusals import errors_of
-from weft.prove.player import END, Seen
-from weft.prove.script import Plain, Step
+from weft.model.json_types import Json
+from weft.prove.player import END, CallRecord
+from weft.prove.script import HeardCallback, ScriptedCall
+
+Held = TypeVar("Held")
 
 
 @dataclass(frozen=True)
@@ -54,21 +58,21 @@ _RELEASES = (
     "flush_queue_request", "enable_asynchronous_delivery", "disable_time_constrained",
 )  # fmt: skip
 _ENDS = ("federate_resigned", "connection_lost")
-Late = tuple[list[Plain], list[Plain]]
+Late = tuple[list[HeardCallback], list[HeardCallback]]
 """Messages that a federate has heard in the first world and not yet in the other, and the other way round."""
 
 
-class _Saves:
+class _Saves(Generic[Held]):
     """What holds of a federate when a save is made holds again after the restore."""
 
     def __init__(self) -> None:
         self._labels: dict[int, str] = {}
-        self._kept: dict[tuple[int, str], Plain] = {}
+        self._kept: dict[tuple[int, str], Held | None] = {}
 
-    def heard(self, who: int, callback: Plain, now: Plain) -> Plain:
+    def heard(self, who: int, callback: HeardCallback, now: Held | None) -> Held | None:
         """What holds from here on: something else than `now` after a restore, None if nobody knows."""
         if callback[0] in ("initiate_federate_save", "initiate_federate_restore"):
-            self._labels[who] = callback[1]
+            self._labels[who] = str(callback[1])
         elif callback[0] == "federation_saved":
             self._kept[who, self._labels.get(who, "")] = copy.deepcopy(now)
         elif callback[0] == "federation_restored":
@@ -76,10 +80,10 @@ class _Saves:
         return now
 
 
-def broken(seen: Sequence[Seen]) -> Difference | None:
+def broken(seen: Sequence[CallRecord]) -> Difference | None:
     """What is wrong in one world, whatever others do: an exception that its service has not, a message about nothing."""
     known: dict[int, Counter[str] | None] = {}  # None: after a restore of a save by somebody else
-    saves = _Saves()
+    saves = _Saves[Counter[str]]()
     for number, one in enumerate(seen):
         step = one.step
         if one.error and one.error not in errors_of(step.call):
@@ -92,17 +96,18 @@ def broken(seen: Sequence[Seen]) -> Difference | None:
                 if mine is None:
                     continue
                 if callback[0] == "discover_object_instance":
-                    mine[callback[1]] += 1
+                    mine[str(callback[1])] += 1
                 elif callback[0] in ("reflect_attribute_values", "remove_object_instance"):
-                    if mine[callback[1]] <= 0:
-                        what = f"f{who} heard of {callback[1]}, which it has not discovered: {callback}"
+                    instance = str(callback[1])
+                    if mine[instance] <= 0:
+                        what = f"f{who} heard of {instance}, which it has not discovered: {callback}"
                         return Difference(number, "unknown", what)
                     if callback[0] == "remove_object_instance":
-                        mine[callback[1]] -= 1
+                        mine[instance] -= 1
     return None
 
 
-def _note_call(known: dict[int, Counter[str] | None], one: Seen) -> None:
+def _note_call(known: dict[int, Counter[str] | None], one: CallRecord) -> None:
     """How many instances of a name it knows: another may have the name before the removal of the first is heard."""
     step = one.step
     if one.error:
@@ -115,11 +120,11 @@ def _note_call(known: dict[int, Counter[str] | None], one: Seen) -> None:
     if step.call.startswith("register_object_instance"):
         mine[step.name] += 1
     elif step.call in ("local_delete_object_instance", "delete_object_instance"):
-        mine[step.arguments[0]] -= 1
+        mine[str(step.arguments[0])] -= 1
 
 
 def first_difference(
-    expected: Sequence[Seen], found: Sequence[Seen], world: str, one_place: bool
+    expected: Sequence[CallRecord], found: Sequence[CallRecord], world: str, one_place: bool
 ) -> Difference | None:
     """`one_place`: all federates are at one node, so that nothing can be under way when a grant is due."""
     comparison = _Comparison(world, one_place)
@@ -135,10 +140,10 @@ class _Comparison:
         self._world = world
         self._one_place = one_place
         self._late: dict[int, Late] = {}
-        self._saves = _Saves()
-        self._hurried: list[tuple[Seen, Seen]] = []
+        self._saves = _Saves[Late]()
+        self._hurried: list[tuple[CallRecord, CallRecord]] = []
 
-    def differs(self, one: Seen, other: Seen) -> tuple[str, str]:
+    def differs(self, one: CallRecord, other: CallRecord) -> tuple[str, str]:
         call = f"{one.step.call} by f{one.step.federate}"
         self._hurried.append((one, other))
         sure = not (one.unsure or other.unsure)
@@ -174,7 +179,9 @@ class _Comparison:
             return ""
         return f"in a hurry: {dict(refused)} embedded, {dict(told)} at {self._world}"
 
-    def _is_alike(self, who: int, step: Step | None, expected: list[Plain], found: list[Plain]) -> bool:
+    def _is_alike(
+        self, who: int, step: ScriptedCall | None, expected: list[HeardCallback], found: list[HeardCallback]
+    ) -> bool:
         """`step`: if it was not refused."""
         if _in_order(expected) != _in_order(found):
             return False
@@ -206,54 +213,65 @@ class _Comparison:
         return True
 
 
-def _within(some: list[Plain], all_of_them: list[Plain]) -> bool:
+def _within(some: list[HeardCallback], all_of_them: list[HeardCallback]) -> bool:
     return Counter(map(repr, some)) <= Counter(map(repr, all_of_them))
 
 
-def _keeps_order(one: dict[tuple[str, ...], list[Plain]], other: dict[tuple[str, ...], list[Plain]]) -> bool:
+def _keeps_order(
+    one: dict[tuple[str, ...], list[object]], other: dict[tuple[str, ...], list[object]]
+) -> bool:
     """What one world has not heard yet comes after all that both have heard."""
     return all(
         all(a == b for a, b in zip(one[key], other[key], strict=False)) for key in one.keys() & other.keys()
     )
 
 
-def _outcome(seen: Seen) -> str:
+def _outcome(seen: CallRecord) -> str:
     return f"{seen.error} ({seen.text})" if seen.error else "no exception"
 
 
-def _told(heard: list[Plain]) -> str:
+def _told(heard: list[HeardCallback]) -> str:
     return "".join(f"\n    {one}" for one in heard) or "nothing"
 
 
-def _is_stamped(callback: Plain) -> bool:
+def _is_stamped(callback: HeardCallback) -> bool:
     """Was it delivered in time stamp order?"""
-    time = _MESSAGES[callback[0]][2]
+    time = _MESSAGES[str(callback[0])][2]
     return len(callback) > time + 2 and callback[time + 2] == "TIMESTAMP"
 
 
-def _in_receive_order(heard: list[Plain]) -> list[Plain]:
+def _in_receive_order(heard: list[HeardCallback]) -> list[HeardCallback]:
     return [one for one in heard if one[0] in _MESSAGES and not _is_stamped(one)]
 
 
-def _in_order(heard: list[Plain]) -> list[Plain]:
+def _in_order(heard: list[HeardCallback]) -> list[HeardCallback]:
     """All that has one order."""
     return [one for one in heard if one[0] not in _MESSAGES or _is_stamped(one)]
 
 
-def _streams(messages: list[Plain], one_place: bool) -> dict[tuple[str, ...], list[Plain]]:
+def _streams(messages: list[HeardCallback], one_place: bool) -> dict[tuple[str, ...], list[object]]:
     """By what has an order of its own: a sender's reliable values of an attribute, its reliable interactions of a class."""
-    found: dict[tuple[str, ...], list[Plain]] = {}
+    found: dict[tuple[str, ...], list[object]] = {}
     for one in messages:
-        way, producer, time = _MESSAGES[one[0]]
+        method, instance = str(one[0]), str(one[1])
+        way, producer, time = _MESSAGES[method]
+        by = str(one[producer])
         # Between messages sent in different orders nothing is promised.
         sent = str(one[time + 1]) if len(one) > time + 1 else ""
         if one_place:
-            found.setdefault((one[producer], sent), []).append(one)
+            found.setdefault((by, sent), []).append(one)
         elif way is None or one[way] != "HLAreliable":
             continue
-        elif one[0] == "reflect_attribute_values":
-            for name, value in one[2].items():
-                found.setdefault((one[0], one[producer], sent, one[1], name), []).append([value, one[3]])
+        elif method == "reflect_attribute_values":
+            for name, value in reflected(one).items():
+                found.setdefault((method, by, sent, instance, name), []).append((value, one[3]))
         else:
-            found.setdefault((one[0], one[producer], sent, one[1]), []).append(one)
+            found.setdefault((method, by, sent, instance), []).append(one)
     return found
+
+
+def reflected(callback: HeardCallback) -> Mapping[str, Json]:
+    """Return the values of a `reflect_attribute_values`, by name."""
+    values = callback[2]
+    assert isinstance(values, Mapping)
+    return values

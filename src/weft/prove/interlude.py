@@ -10,9 +10,10 @@ import copy
 import random
 from collections.abc import Sequence
 
-from weft.prove.knowledge import Knowledge
-from weft.prove.player import Seen
-from weft.prove.script import Plain, Script, Step
+from weft.prove.compare import reflected
+from weft.prove.knowledge import AuthorKnowledge
+from weft.prove.player import CallRecord
+from weft.prove.script import HeardCallback, Script, ScriptedCall
 
 LABEL = "middle"
 _TOLD = ("federation_saved", "federation_restored")
@@ -22,9 +23,9 @@ _OF_SAVES = frozenset(
 )
 
 
-def places(script: Script, seen: Sequence[Seen]) -> list[tuple[int, list[int]]]:
+def places(script: Script, seen: Sequence[CallRecord]) -> list[tuple[int, list[int]]]:
     """Before which steps it can stand, with who is joined then."""
-    known = Knowledge(script.federates)
+    known = AuthorKnowledge(script.federates)
     found = []
     scheduled = False  # a save at a time, which a further request would take the place of
     for number, one in enumerate(seen):
@@ -39,23 +40,23 @@ def places(script: Script, seen: Sequence[Seen]) -> list[tuple[int, list[int]]]:
     return found
 
 
-def with_interlude(script: Script, seen: Sequence[Seen], seed: int) -> tuple[Script, int, int] | None:
+def with_interlude(script: Script, seen: Sequence[CallRecord], seed: int) -> tuple[Script, int, int] | None:
     """The script with a save and a restore in it, where that begins and how many steps it has."""
     chance = random.Random(seed)
     found = [place for place in places(script, seen) if len(place[1]) > 1]
     if not found:
         return None
     at, joined = chance.choice(found)
-    steps = [Step(chance.choice(joined), "request_federation_save", (LABEL,))]
-    steps += [Step(who, "federate_save_begun") for who in chance.sample(joined, len(joined))]
-    steps += [Step(who, "federate_save_complete") for who in chance.sample(joined, len(joined))]
+    steps = [ScriptedCall(chance.choice(joined), "request_federation_save", (LABEL,))]
+    steps += [ScriptedCall(who, "federate_save_begun") for who in chance.sample(joined, len(joined))]
+    steps += [ScriptedCall(who, "federate_save_complete") for who in chance.sample(joined, len(joined))]
     steps += _deeds(chance, seen[:at], joined)
-    steps += [Step(chance.choice(joined), "request_federation_restore", (LABEL,))]
-    steps += [Step(who, "federate_restore_complete") for who in chance.sample(joined, len(joined))]
+    steps += [ScriptedCall(chance.choice(joined), "request_federation_restore", (LABEL,))]
+    steps += [ScriptedCall(who, "federate_restore_complete") for who in chance.sample(joined, len(joined))]
     return script.with_steps((*script.steps[:at], *steps, *script.steps[at:])), at, len(steps)
 
 
-def _deeds(chance: random.Random, seen: Sequence[Seen], joined: list[int]) -> list[Step]:
+def _deeds(chance: random.Random, seen: Sequence[CallRecord], joined: list[int]) -> list[ScriptedCall]:
     """Steps of before, made again by whoever is there; none that changes who is."""
     kept = [
         one.step
@@ -66,7 +67,7 @@ def _deeds(chance: random.Random, seen: Sequence[Seen], joined: list[int]) -> li
         and one.step.call.startswith(_AGAIN)
     ]
     return [
-        Step(step.federate, step.call, step.arguments, f"undone{number}" if step.name else "")
+        ScriptedCall(step.federate, step.call, step.arguments, f"undone{number}" if step.name else "")
         for number, step in enumerate(chance.sample(kept, min(len(kept), 6)))
     ]
 
@@ -77,7 +78,7 @@ _AGAIN = (
 )  # fmt: skip
 
 
-def without_interlude(seen: Sequence[Seen], at: int, count: int) -> list[Seen] | None:
+def without_interlude(seen: Sequence[CallRecord], at: int, count: int) -> list[CallRecord] | None:
     """What was seen of the script itself; None if the save or the restore did not come about."""
     inside = seen[at : at + count]
     for wanted in _TOLD:
@@ -88,7 +89,7 @@ def without_interlude(seen: Sequence[Seen], at: int, count: int) -> list[Seen] |
     return [*seen[:at], *seen[at + count :]]
 
 
-def masked(seen: Sequence[Seen], at: int) -> list[Seen]:
+def masked(seen: Sequence[CallRecord], at: int) -> list[CallRecord]:
     """Without what must differ after that step: there was a save, and the MOM says so (11.2)."""
     made = list(seen[:at])
     for one in seen[at:]:
@@ -98,12 +99,13 @@ def masked(seen: Sequence[Seen], at: int) -> list[Seen]:
     return made
 
 
-def _masked(heard: list[Plain]) -> list[Plain]:
-    made = []
+def _masked(heard: list[HeardCallback]) -> list[HeardCallback]:
+    made: list[HeardCallback] = []
     for callback in heard:
-        if callback[0] != "reflect_attribute_values" or not _OF_SAVES.intersection(callback[2]):
+        values = reflected(callback) if callback[0] == "reflect_attribute_values" else {}
+        if not _OF_SAVES.intersection(values):
             made.append(callback)
-        elif not _OF_SAVES.issuperset(callback[2]):
-            kept = {name: "…" if name in _OF_SAVES else value for name, value in callback[2].items()}
-            made.append([callback[0], callback[1], kept, *callback[3:]])
+        elif not _OF_SAVES.issuperset(values):
+            kept = {name: "…" if name in _OF_SAVES else value for name, value in values.items()}
+            made.append([*callback[:2], kept, *callback[3:]])
     return made

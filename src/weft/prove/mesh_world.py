@@ -15,12 +15,12 @@ from pathlib import Path
 
 from weft.federate import RTIambassador
 from weft.host.mesh.node import FabricNode
-from weft.host.settings import Fabric, Limits, Record, Serve, Settings
+from weft.host.settings import FabricSettings, LimitSettings, RecordSettings, ServeSettings, Settings
 from weft.model.errors import RTIexception, RTIinternalError
 from weft.model.records import RtiConfiguration
 from weft.prove.worlds import PATIENCE, TWO_DOMAINS, LocalWorld, ServerThread, loopback, round_trip
 
-_QUICK = Fabric(lost_seconds=PATIENCE, retry_seconds=0.02, retry_most_seconds=0.1)
+_QUICK = FabricSettings(lost_seconds=PATIENCE, retry_seconds=0.02, retry_most_seconds=0.1)
 
 
 class MeshedServers(LocalWorld):
@@ -38,12 +38,12 @@ class MeshedServers(LocalWorld):
         domains = loopback(TWO_DOMAINS)
         for name in reversed(TWO_DOMAINS.servers):  # who is dialed first, so that nobody has to try again
             home = self.folder / name
-            serve = Serve(port=0, save_directory=str(home / "saves"), run_directory=str(home))
+            serve = ServeSettings(port=0, save_directory=str(home / "saves"), run_directory=str(home))
             settings = Settings(
                 serve,
-                Limits(saves=100_000),
+                LimitSettings(saves=100_000),
                 fabric=_QUICK,
-                record=Record(directory=str(self.runs or "")),
+                record=RecordSettings(directory=str(self.runs or "")),
             )
             make = partial(
                 FabricNode, domains, name, self._lines.append, _QUICK, home / "journal" / f"{name}.journal"

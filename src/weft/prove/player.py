@@ -15,11 +15,12 @@ from typing import TypeVar
 from weft.federate import FederateAmbassador, RTIambassador
 from weft.model.enums import CallbackModel, ResignAction
 from weft.model.errors import NotConnected, RTIexception, RTIinternalError
+from weft.model.json_types import Json
 from weft.model.records import LateRetractionReturn
-from weft.prove.book import Book
+from weft.prove.book import HandleBook
 from weft.prove.calls.signatures import UNAWAITED
-from weft.prove.script import Plain, Script, Step
-from weft.prove.words import Words
+from weft.prove.script import HeardCallback, Script, ScriptedCall
+from weft.prove.words import ModelWords
 from weft.prove.world import World
 
 A = TypeVar("A")
@@ -35,18 +36,18 @@ _TELL = (
 
 
 @dataclass
-class Seen:
+class CallRecord:
     """What became of one step."""
 
-    step: Step
-    result: Plain = None
+    step: ScriptedCall
+    result: Json = None
     error: str = ""
     text: str = ""  # of the error; for people, not compared
-    heard: dict[int, list[Plain]] = field(default_factory=dict)  # by federate, in order
+    heard: dict[int, list[HeardCallback]] = field(default_factory=dict)  # by federate, in order
     unsure: bool = False  # one of several calls nobody waited for was refused, and nobody knows which …
     told: list[str] = field(default_factory=list)  # … but with what, at the last of them
 
-    def plain(self) -> Plain:
+    def plain(self) -> Json:
         return [self.error, self.result, {str(who): what for who, what in sorted(self.heard.items())}]
 
 
@@ -70,19 +71,19 @@ for _name in CALLBACKS:
 
 
 class Player:
-    def __init__(self, world: World, words: Words, script: Script, federation: str) -> None:
+    def __init__(self, world: World, words: ModelWords, script: Script, federation: str) -> None:
         self.world = world
-        self.book = Book(words, script, federation)
+        self.book = HandleBook(words, script, federation)
         self.calls = 0
         self.callbacks = 0
         self.troubles: list[str] = []  # what must never be, whatever was called
         self.at = ""  # what is being done, for whoever finds that it takes too long
-        self._heard: dict[int, list[Plain]] = {}
+        self._heard: dict[int, list[HeardCallback]] = {}
         self._joined: set[int] = set()
         self._phase: dict[int, str] = {}  # how far a federate is with a save or restore
         self._federations: set[str] = set()
-        self._seen: list[Seen] = []
-        self._hurried: list[Seen] = []
+        self._seen: list[CallRecord] = []
+        self._hurried: list[CallRecord] = []
         self.rtis = [self._connected(number) for number in range(script.federates)]
 
     def _connected(self, number: int) -> RTIambassador:
@@ -100,9 +101,9 @@ class Player:
 
     # --- a step -----------------------------------------------------------------------------------------------
 
-    def play(self, step: Step) -> Seen:
+    def play(self, step: ScriptedCall) -> CallRecord:
         self.at = step.text()
-        seen = Seen(step)
+        seen = CallRecord(step)
         self._seen.append(seen)
         self._hurried.append(seen)
         self.calls += 1
@@ -115,7 +116,7 @@ class Player:
             self._hurried.clear()
         return seen
 
-    def _call(self, step: Step) -> Plain:
+    def _call(self, step: ScriptedCall) -> Json:
         rti = self.rtis[step.federate]
         if step.call == "connect":
             rti.connect(
@@ -144,7 +145,7 @@ class Player:
     def _is_of_earlier(error: RTIexception) -> bool:
         return any(_EARLIER in note for note in getattr(error, "__notes__", ()))
 
-    def _complain(self, error: RTIexception, made: list[Seen]) -> None:
+    def _complain(self, error: RTIexception, made: list[CallRecord]) -> None:
         """A call that nobody waited for was refused; which of those it was is not said."""
         unawaited = [seen for seen in made if seen.step.call in UNAWAITED]
         if len(unawaited) == 1:
@@ -157,20 +158,20 @@ class Player:
         else:
             self.troubles.append(f"a refusal of nothing: {type(error).__name__}: {error}")
 
-    def _refused(self, seen: Seen, error: RTIexception) -> None:
+    def _refused(self, seen: CallRecord, error: RTIexception) -> None:
         seen.error = type(error).__name__
         seen.text = str(error)
         seen.result = None
         self._check(seen, error)
 
-    def _check(self, seen: Seen, error: RTIexception) -> None:
+    def _check(self, seen: CallRecord, error: RTIexception) -> None:
         if isinstance(error, RTIinternalError):
             self.troubles.append(f"RTIinternalError of {seen.step.call}: {error}")
 
-    def _done(self, step: Step, rti: RTIambassador) -> None:
+    def _done(self, step: ScriptedCall, rti: RTIambassador) -> None:
         who = step.federate
         if step.call == "create_federation_execution":
-            self._federations.add(step.arguments[0])
+            self._federations.add(str(step.arguments[0]))
         elif step.call == "join_federation_execution":
             self._joined.add(who)
             self.book.fill(rti)
@@ -194,7 +195,7 @@ class Player:
 
     # --- rest -------------------------------------------------------------------------------------------------
 
-    def _rest(self, seen: Seen) -> None:
+    def _rest(self, seen: CallRecord) -> None:
         deadline = time.monotonic() + PATIENCE
         for _ in range(_ROUNDS):
             before = self.callbacks
@@ -245,10 +246,10 @@ class Player:
 
     # --- the end ----------------------------------------------------------------------------------------------
 
-    def finish(self) -> Seen:
+    def finish(self) -> CallRecord:
         """Everybody hears what still waits for it, which is returned, and leaves; then the federations are gone."""
         self.at = "the end"
-        end = Seen(Step(0, END))
+        end = CallRecord(ScriptedCall(0, END))
         for rti in self.rtis:
             with contextlib.suppress(RTIexception):
                 rti.abort_federation_save()
@@ -263,7 +264,7 @@ class Player:
         end.heard = {who: heard.get(who, []) + end.heard.get(who, []) for who in {*heard, *end.heard}}
         for rti in self.rtis:
             self._quietly(rti.resign_federation_execution, ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST)
-        self._rest(Seen(Step(0, END)))
+        self._rest(CallRecord(ScriptedCall(0, END)))
         for name in sorted(self._federations):
             for rti in self.rtis:
                 self._quietly(rti.destroy_federation_execution, f"{self.book.federation}-{name}")

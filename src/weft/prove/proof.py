@@ -10,9 +10,9 @@ from typing import TypeVar
 from weft.prove.author import Author
 from weft.prove.calls.choices import CHOICES
 from weft.prove.compare import Difference, broken, first_difference
-from weft.prove.player import Player, Seen
-from weft.prove.script import Script, Step
-from weft.prove.words import Words
+from weft.prove.player import CallRecord, Player
+from weft.prove.script import Script, ScriptedCall
+from weft.prove.words import ModelWords
 from weft.prove.world import World
 
 T = TypeVar("T")
@@ -27,23 +27,23 @@ class Played:
 
     world: str
     script: Script
-    seen: list[Seen]
+    seen: list[CallRecord]
     troubles: list[str] = field(default_factory=list)
     calls: int = 0
     callbacks: int = 0
     federation: str = ""
     one_place: bool = True
-    end: list[Seen] = field(default_factory=list)  # what still waited for federates after the last step
+    end: list[CallRecord] = field(default_factory=list)  # what still waited for federates after the last step
 
     @property
-    def all_seen(self) -> list[Seen]:
+    def all_seen(self) -> list[CallRecord]:
         return [*self.seen, *self.end]
 
 
 class Stage:
     """Where scripts are played, one after another, each in a federation of its own."""
 
-    def __init__(self, words: Words, tag: str = "P") -> None:
+    def __init__(self, words: ModelWords, tag: str = "P") -> None:
         self.words = words
         self._tag = tag
         self._count = 0
@@ -68,7 +68,7 @@ class Stage:
 
         return self._run(script, world, act)
 
-    def _act(self, player: Player, played: Played, step: Step, author: Author | None) -> None:
+    def _act(self, player: Player, played: Played, step: ScriptedCall, author: Author | None) -> None:
         played.script = played.script.with_steps((*played.script.steps, step)) if author else played.script
         seen = player.play(step)
         played.seen.append(seen)
@@ -135,7 +135,9 @@ def judged(expected: Played, found: Played) -> Difference | None:
     return first_difference(expected.all_seen, found.all_seen, found.world, found.one_place)
 
 
-def shrunk(steps: Sequence[Step], fails: Callable[[Sequence[Step]], bool], tries: int = 400) -> list[Step]:
+def shrunk(
+    steps: Sequence[ScriptedCall], fails: Callable[[Sequence[ScriptedCall]], bool], tries: int = 400
+) -> list[ScriptedCall]:
     """As short as leaving out steps makes it, so that it still fails (delta debugging)."""
     left = list(steps)
     size = max(1, len(left) // 2)

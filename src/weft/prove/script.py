@@ -14,24 +14,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeAlias
 
 from weft.model.errors import SettingsError
+from weft.model.json_types import Json
 
-Plain = Any
-"""None, a truth value, a number, a text, or a list or dict of them: what JSON can say."""
+HeardCallback: TypeAlias = list[Json]
+"""A callback in names: its method, then what it has."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScriptedCall:
     federate: int
     call: str
-    arguments: tuple[Plain, ...] = ()
+    arguments: tuple[Json, ...] = ()
     name: str = ""  # by which later steps call what this one returns
     hurry: bool = False
 
     def text(self) -> str:
-        line: dict[str, Plain] = {"federate": self.federate, "call": self.call, "with": list(self.arguments)}
+        line: dict[str, Json] = {"federate": self.federate, "call": self.call, "with": list(self.arguments)}
         if self.name:
             line["as"] = self.name
         if self.hurry:
@@ -44,19 +45,19 @@ class Script:
     seed: int
     federates: int
     time: str
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ScriptedCall, ...] = ()
 
     def text(self) -> str:
         head = {"weft": "script", "seed": self.seed, "federates": self.federates, "time": self.time}
         return "\n".join([json.dumps(head), *(step.text() for step in self.steps)]) + "\n"
 
-    def with_steps(self, steps: list[Step] | tuple[Step, ...]) -> Script:
+    def with_steps(self, steps: list[ScriptedCall] | tuple[ScriptedCall, ...]) -> Script:
         return replace(self, steps=tuple(steps))
 
 
 def read_script(text: str, name: str = "the script") -> Script:
     """Of its text form; empty lines and those that begin with # are passed over."""
-    found: list[Step] = []
+    found: list[ScriptedCall] = []
     head: Script | None = None
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -69,7 +70,7 @@ def read_script(text: str, name: str = "the script") -> Script:
                 head = Script(int(one["seed"]), int(one["federates"]), str(one["time"]))
             else:
                 found.append(
-                    Step(
+                    ScriptedCall(
                         int(one["federate"]),
                         str(one["call"]),
                         tuple(one.get("with", ())),

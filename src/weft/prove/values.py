@@ -24,7 +24,7 @@ from weft.fom.encoding.rpr import COUNTED
 from weft.fom.encoding.shape import Leaf
 from weft.fom.encoding.standard import CHARACTERS
 from weft.model.errors import EncodingError
-from weft.prove.script import Plain
+from weft.model.json_types import Json
 
 _MOST = 3  # elements of an array that may have any number
 _DEPTH = 5  # of types in one another, from where arrays that may be empty are
@@ -36,7 +36,7 @@ class Values:
         self._model = model
         self._chance = chance
 
-    def of(self, data_type: str) -> Plain:
+    def of(self, data_type: str) -> Json:
         """{"value": …}, or None where the encoders know no value of that type."""
         try:
             value = self._of(data_type, 0)
@@ -45,7 +45,7 @@ class Values:
             return None
         return {"value": value}
 
-    def _of(self, name: str, depth: int) -> Plain:
+    def _of(self, name: str, depth: int) -> Json:
         kind = self._model.data_types.get(name)
         codec = self._model.codecs.codec(name)
         if name in CHARACTERS:
@@ -67,14 +67,14 @@ class Values:
             case BasicType() | None:
                 return self._leaf(codec)
 
-    def _record(self, record: FixedRecordType, depth: int) -> Plain:
+    def _record(self, record: FixedRecordType, depth: int) -> Json:
         value = {field: self._of(its, depth + 1) for field, its in self._fields(record)}
         for field, its in self._fields(record):
             by, count_of = COUNTED.get((record.name, field), ("", int))
             array = self._model.data_types.get(its)
             if by and isinstance(array, ArrayType):  # another field says how many there are
-                value[by] = self._chance.randint(0, 2)
-                value[field] = [self._of(array.element, depth + 1) for _ in range(count_of(value[by]))]
+                value[by] = count = self._chance.randint(0, 2)
+                value[field] = [self._of(array.element, depth + 1) for _ in range(count_of(count))]
         return value
 
     def _fields(self, record: FixedRecordType) -> Iterable[tuple[str, str]]:
@@ -85,7 +85,7 @@ class Values:
             if not self._model.codecs.codec(field.type).padding:
                 yield field.name, field.type
 
-    def _leaf(self, codec: Codec) -> Plain:
+    def _leaf(self, codec: Codec) -> Json:
         leaf = codec.shape
         if codec.python_type == "str":
             return self._chance.choice(_LETTERS)
@@ -99,7 +99,7 @@ class Values:
         # Halves and quarters are the same in every size of floating point.
         return self._chance.randint(-400, 400) / 4
 
-    def _text(self, array: ArrayType, codec: Codec) -> Plain:
+    def _text(self, array: ArrayType, codec: Codec) -> Json:
         bounds = dimensions(array.name, array.cardinality)[-1]
         low, high = bounds.low, min(bounds.high, bounds.low + _MOST)
         if codec.python_type == "bytes":
@@ -110,11 +110,11 @@ class Values:
         # None is zero, which would end an array that zero ends.
         return [self._chance.randint(1, 255) for _ in range(self._chance.randint(low, high))]
 
-    def _one_of(self, enumerated: EnumeratedType, codec: Codec) -> Plain:
+    def _one_of(self, enumerated: EnumeratedType, codec: Codec) -> Json:
         names = [name for name, numbers in enumerator_values(enumerated).items() if numbers]
         return self._chance.choice(names) if names else self._leaf(codec)
 
-    def _array(self, element: str, bounds: list[tuple[int, int]], depth: int) -> Plain:
+    def _array(self, element: str, bounds: list[tuple[int, int]], depth: int) -> Json:
         if not bounds:
             return self._of(element, depth + 1)
         low, high = bounds[0]
@@ -123,7 +123,7 @@ class Values:
             return [self._of(element, depth + 1)] * count  # who would read a hundred different ones
         return [self._array(element, bounds[1:], depth) for _ in range(count)]
 
-    def _variant(self, variant: VariantRecordType, depth: int) -> Plain:
+    def _variant(self, variant: VariantRecordType, depth: int) -> Json:
         enumerated = self._model.data_types.get(variant.discriminant_type)
         names = enumerator_values(enumerated) if isinstance(enumerated, EnumeratedType) else {}
         word_of = {number: word for word, numbers in names.items() for number in numbers[:1]}
@@ -141,7 +141,7 @@ class Values:
             number = self._chance.choice(free)
         else:
             number = self._chance.choice(list(selected(variant.name, alternative.enumerators, names)))
-        value: dict[str, Plain] = {variant.discriminant: word_of.get(number, number)}
+        value: dict[str, Json] = {variant.discriminant: word_of.get(number, number)}
         if alternative.type not in ("", "NA"):
             value[alternative.name] = self._of(alternative.type, depth + 1)
         return value

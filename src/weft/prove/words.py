@@ -47,7 +47,7 @@ MOM_SERVICES = (
 
 
 @dataclass(frozen=True)
-class Words:
+class ModelWords:
     sources: tuple[Source, ...]
     model: ObjectModel
 
@@ -120,6 +120,6 @@ def _of_mom(name: str, root: str) -> bool:
     return name == root or name.startswith(f"{root}.{MANAGER}")
 
 
-def words_of(sources: Sequence[Source]) -> Words:
+def words_of(sources: Sequence[Source]) -> ModelWords:
     """Of an object model in one or several modules."""
-    return Words(tuple(sources), load_fom(*sources))
+    return ModelWords(tuple(sources), load_fom(*sources))

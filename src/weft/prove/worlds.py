@@ -22,7 +22,7 @@ from weft.host.mesh.node import FabricNode
 from weft.host.recording.recording import NodeRecordings
 from weft.host.recording.writers import Writer
 from weft.host.server.server import Server, run_loop
-from weft.host.settings import Fabric, Limits, Record, Serve, Settings
+from weft.host.settings import FabricSettings, LimitSettings, RecordSettings, ServeSettings, Settings
 from weft.host.simulated.fabric import FabricNetwork, FabricProfile
 from weft.model.errors import NotConnected, RTIexception, RTIinternalError
 from weft.model.records import RtiConfiguration
@@ -123,7 +123,7 @@ def round_trip(federates: Sequence[RTIambassador]) -> list[RTIexception]:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class ServerCertificate:
     cert: str
     key: str
 
@@ -153,7 +153,7 @@ class AtAddress(LocalWorld):
         self._clean()
 
 
-class Served(AtAddress):
+class AtServer(AtAddress):
     """A server in a thread of this process.  `kind`: tcp, ws, tls or wss; `waits`: for the answers to updates, too."""
 
     def __init__(
@@ -161,7 +161,7 @@ class Served(AtAddress):
         kind: str = "tcp",
         waits: bool = True,
         record: Path | None = None,
-        certificate: Certificate | None = None,
+        certificate: ServerCertificate | None = None,
     ) -> None:
         super().__init__("", "", f"server, {kind}" if waits else f"server, {kind}, asyncUpdates")
         self.runs = record
@@ -170,12 +170,16 @@ class Served(AtAddress):
         self._certificate = certificate
 
     def start(self) -> None:
-        serve = Serve(port=0, save_directory=str(self.folder / "saves"), run_directory=str(self.folder))
+        serve = ServeSettings(
+            port=0, save_directory=str(self.folder / "saves"), run_directory=str(self.folder)
+        )
         if self.kind != "tcp":
             serve = replace(serve, **{f"{self.kind}_port": free_port()})  # type: ignore[arg-type]
         if self._certificate is not None:
             serve = replace(serve, cert=self._certificate.cert, key=self._certificate.key)
-        settings = Settings(serve, Limits(saves=100_000), record=Record(directory=str(self.runs or "")))
+        settings = Settings(
+            serve, LimitSettings(saves=100_000), record=RecordSettings(directory=str(self.runs or ""))
+        )
         self._thread = ServerThread(settings, self._lines.append, self.runs is not None)
         port = self._thread.start()[self.kind]
         self.address = f"127.0.0.1:{port}" if self.kind == "tcp" else f"{self.kind}://127.0.0.1:{port}"
@@ -278,10 +282,10 @@ class OwnNodes(LocalWorld):
     def start(self) -> None:
         domains = loopback(TWO_DOMAINS)
         settings = Settings(
-            serve=Serve(run_directory=str(self.folder)),
-            limits=Limits(saves=100_000),
-            fabric=Fabric(lost_seconds=PATIENCE, retry_seconds=0.02, retry_most_seconds=0.1),
-            record=Record(on=self.runs is not None, directory=str(self.runs or "")),
+            serve=ServeSettings(run_directory=str(self.folder)),
+            limits=LimitSettings(saves=100_000),
+            fabric=FabricSettings(lost_seconds=PATIENCE, retry_seconds=0.02, retry_most_seconds=0.1),
+            record=RecordSettings(on=self.runs is not None, directory=str(self.runs or "")),
         )
         for name in reversed(TWO_DOMAINS.servers):  # who is dialed first, so that nobody has to try again
             node = OwnNode(domains, name, settings, report=self._lines.append)

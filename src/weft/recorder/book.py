@@ -33,12 +33,12 @@ from __future__ import annotations
 
 import struct
 from collections import deque
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Hashable
+from typing import Final
 
 from weft.model.handles import Handle
 from weft.model.packed import PackedValues
-from weft.model.recording import NO_OBJECT, Pattern, Recorder, rows_in
+from weft.model.recording import NO_OBJECT, ChannelEntry, Pattern, Recorder, rows_in
 
 try:
     from librt.strings import BytesWriter, write_f64_le, write_i32_le, write_i64_le
@@ -62,18 +62,21 @@ _ADDITION: Final = struct.Struct("<iiqqqii")
 _FLOAT_ADDITION: Final = struct.Struct("<iiqqdii")
 
 
-class Batch:
+Bytes = bytes | memoryview
+
+
+class BookBatch:
     """What a book had when it was taken; its pieces are bytes, or views of some."""
 
     def __init__(
         self,
-        entries: Any,
-        additions: Any,
-        values: Any,
-        sizes: Any,
-        packed: Any,
-        tags: Any,
-        more: list[dict[str, Any]],
+        entries: Bytes,
+        additions: Bytes,
+        values: Bytes,
+        sizes: Bytes,
+        packed: Bytes,
+        tags: Bytes,
+        more: list[dict[str, object]],
         commands: list[tuple[int, int]],
         shapes: list[tuple[Pattern, ...]],
         rows: int,
@@ -108,7 +111,7 @@ class Book(Recorder):
     ) -> None:
         super().__init__()
         self.others: dict[str, None] = {}  # nodes that have, or had, members
-        self._happenings: deque[Any] = deque()  # appended to by any thread
+        self._happenings: deque[ChannelEntry] = deque()  # appended to by any thread
         self._payloads = payloads
         self._form = _KEPT if payloads else SIZED
         self._most_entries = most_entries
@@ -127,7 +130,7 @@ class Book(Recorder):
         self.rows = 0
         self._entering = False  # in the midst of an entry
         self._kept = 0  # bytes of values
-        self._more: list[dict[str, Any]] = []
+        self._more: list[dict[str, object]] = []
         self._commands: list[tuple[int, int]] = [(0, self._command)]
         if NATIVE and not again:
             self._entries = BytesWriter()
@@ -153,7 +156,7 @@ class Book(Recorder):
     def next_shape(self) -> int:
         return self.first + len(self._shapes)
 
-    def learn(self, key: Any, rows: tuple[Pattern, ...]) -> int:
+    def learn(self, key: Hashable, rows: tuple[Pattern, ...]) -> int:
         if len(self.shapes) >= SHAPES or self._remembered >= ROWS:
             self._turn_over()
         number = self.next_shape()
@@ -192,7 +195,7 @@ class Book(Recorder):
             self._commands.pop()
         self._commands.append((self.count, command))
 
-    def happened(self, happening: Any) -> None:
+    def happened(self, happening: ChannelEntry) -> None:
         self._happenings.append(happening)
 
     def _enter_happenings(self) -> None:
@@ -210,7 +213,7 @@ class Book(Recorder):
                     ("sub_priority", one.sub_priority),
                 )
                 shape = self.learn(key, (row,))
-            more: dict[str, Any] = {"queue": one.queue}
+            more: dict[str, object] = {"queue": one.queue}
             if one.deadline_ns:
                 more["deadline_ns"] = one.deadline_ns
             if one.detail:
@@ -218,7 +221,7 @@ class Book(Recorder):
             self.enter(shape, one.mono_ns / 1e9, 0, NO_OBJECT, None, b"")
             self.add(0, 0, None, 0, more)
 
-    def enter(self, shape: int, now: float, message: int, instance: int, values: Any, tag: bytes) -> None:
+    def enter(self, shape: int, now: float, message: int, instance: int, values: object, tag: bytes) -> None:
         if self.count >= self._most_entries or self._kept >= self._most_bytes:
             self._overflow()
         place = shape - self.first
@@ -236,7 +239,7 @@ class Book(Recorder):
                 if tag and self._payloads:
                     tag_size = len(tag)
                     self._keep_tag(tag)
-            else:
+            elif isinstance(values, PackedValues):
                 flags, size = self._unpacked(values, tag)
         if NATIVE:
             writer = self._entries
@@ -282,7 +285,12 @@ class Book(Recorder):
         self._entering = False
 
     def add(
-        self, cause_source: int, cause: int, time: Any, control: int, more: dict[str, Any] | None
+        self,
+        cause_source: int,
+        cause: int,
+        time: int | float | None,
+        control: int,
+        more: dict[str, object] | None,
     ) -> None:
         flags = 0
         whole = 0
@@ -319,7 +327,7 @@ class Book(Recorder):
             self._plain_additions += _ADDITION.pack(entry, flags, cause_source, cause, whole, control, which)
         self._entering = False
 
-    def _keep(self, values: dict[Any, bytes]) -> int:
+    def _keep(self, values: dict[bytes, bytes]) -> int:
         """How many bytes there are; they are kept if payloads are."""
         size = 0
         if NATIVE and self._payloads:
@@ -362,7 +370,7 @@ class Book(Recorder):
         if self._full is not None:
             self._full()
 
-    def take(self) -> Batch | None:
+    def take(self) -> BookBatch | None:
         """All there is by now; None if there is nothing."""
         if self._happenings and not self._taking:
             self._taking = True  # a full book takes, too
@@ -389,7 +397,7 @@ class Book(Recorder):
                 b"".join(self._plain_tags),
             ]
         entries, additions, values, sizes, packed, tags = pieces
-        taken = Batch(
+        taken = BookBatch(
             entries,
             additions,
             values,

@@ -12,23 +12,28 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from weft.host.recording.files import idle_file, node_file, read_json
-from weft.host.recording.runs import Run, open_run
-from weft.review.audits.context import Context, Result
+from weft.host.recording.runs import open_run
+from weft.review.audits.context import Context, Result, plain
 from weft.review.errors import ReviewError, reason
+from weft.review.kernels.records import Violation
 from weft.review.live.following import COLUMNS, Following
-from weft.review.live.ordered import Finding
 from weft.review.review import AUDITS, Review, review
 from weft.review.spark import run_files
 from weft.review.spark.reading import Opened, notes_of
-from weft.review.spark.session import LOCAL, Profile, spark_session
+from weft.review.spark.session import LOCAL, Profile, given_session
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
 
 TRIGGER = "200 milliseconds"  # between two looks for new files, if there is nothing else to do
 INTERVAL = 0.25  # seconds between two looks at how far nodes and Spark have come
@@ -39,7 +44,7 @@ SHOWN = 1000  # findings of an audit that are kept to be shown at the end; all a
 BATCH_BYTES = 4 << 20  # of files, about 100,000 rows: one who comes late reads so much at a time
 
 Say = Callable[[str], None]
-Tell = Callable[[list[Finding]], None]
+Tell = Callable[[list[Violation]], None]
 
 
 @dataclass
@@ -61,13 +66,13 @@ class Follower:
     ) -> None:
         self.run = open_run(path)
         self.progress = Progress()
-        self.shown: dict[str, list[Finding]] = {}
+        self.shown: dict[str, list[Violation]] = {}
         self._tell, self._clock = tell, clock
         self._lock = threading.Lock()
         self._last = -1
         self.audits = Following(Opened(self.run, (), frozenset()).time_column, orders, clock())
 
-    def step(self, frame: Any, number: int) -> None:
+    def step(self, frame: DataFrame, number: int) -> None:
         """For foreachBatch.  After a new start a batch may come again."""
         if number <= self._last:
             return
@@ -77,7 +82,7 @@ class Follower:
                 self._read(table)
             self._last = number
 
-    def _read(self, table: Any) -> None:
+    def _read(self, table: pa.Table) -> None:
         import pyarrow.compute as pc
 
         self._refresh()
@@ -122,7 +127,7 @@ class Follower:
         folders = (self.run.path / "rows").glob("node=*")
         self.audits.frontier.expect(unquote(path.name.removeprefix("node=")) for path in folders)
 
-    def _show(self, found: list[Finding]) -> None:
+    def _show(self, found: list[Violation]) -> None:
         if found:
             for finding in found:
                 shown = self.shown.setdefault(finding["audit"], [])
@@ -150,22 +155,20 @@ class Follower:
         found = Review(str(run.path), following.rows, run.dropped, notes)
         for name in AUDITS:
             shown = self.shown.get(name, [])
-            plain = [
-                {key: value for key, value in one.items() if key != "audit"} for one in shown[:witnesses]
-            ]
+            told = [plain(one, "audit") for one in shown[:witnesses]]
             unsure = following.unsure if name == "delivery" else 0
-            found.audits[name] = Result(following.counts.get(name, 0), plain, unsure)
+            found.audits[name] = Result(following.counts.get(name, 0), told, unsure)
         return found
 
 
 class Streaming:
     """The query, stopped at the end of the block; begun again, where it was, if Python was too slow to start."""
 
-    def __init__(self, session: Any, follower: Follower) -> None:
+    def __init__(self, session: SparkSession, follower: Follower) -> None:
         self._session, self._follower = session, follower
         self._folder = tempfile.TemporaryDirectory(prefix="weft-follow-")
         self._starts = 0
-        self.query: Any = None
+        self.query: StreamingQuery
 
     def __enter__(self) -> Streaming:
         from weft.review.spark.source import register
@@ -219,19 +222,20 @@ def follow(
     tell: Tell = lambda findings: None,
     witnesses: int = 20,
     orders: Sequence[str] = Context.orders,
-    session: Any = None,
-    **whole: Any,
+    session: SparkSession | None = None,
+    advice: bool = True,
+    evidence: bool = False,
 ) -> Review:
     """Follow a run until it has ended, then review it; until Ctrl-C, and then what was found so far.
 
-    `tell` is given findings: what a witness says, and `audit`.  `whole`: more for the review at the end.
+    `tell` is given findings: what a witness says, and `audit`.  `advice` and `evidence` are for the review at the end.
     """
     if master.startswith("sc://"):
         raise ReviewError(
             "--follow keeps what it knows in this process, so it does not run over Spark Connect (sc://)"
         )
     follower = Follower(path, tell, orders)
-    with _session(session, master, follower.run, say) as spark:
+    with given_session(session, Profile(master, follower.run.rows), say) as spark:
         try:
             with Streaming(spark, follower) as streaming:
                 watch(streaming, follower, say)
@@ -239,7 +243,7 @@ def follow(
             say("stopped\n")
             return follower.result(witnesses)
         say(f"the run has ended, after {follower.audits.rows:,} rows; reviewing the whole of it\n")
-        return review(path, master, say, witnesses, orders, spark, **whole)
+        return review(path, master, say, witnesses, orders, spark, advice, evidence)
 
 
 def watch(streaming: Streaming, follower: Follower, say: Say) -> None:
@@ -266,13 +270,3 @@ def standing(follower: Follower, seconds: float) -> str:
     if silent:
         parts.append(f"silent, or crashed: {', '.join(silent)}")
     return ", ".join(parts)
-
-
-@contextlib.contextmanager
-def _session(given: Any, master: str, run: Run, say: Say) -> Iterator[Any]:
-    if given is not None:
-        yield given
-        return
-    say("starting Spark")
-    with spark_session(Profile(master, run.rows)) as spark:
-        yield spark

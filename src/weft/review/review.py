@@ -7,18 +7,22 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from weft.review import quality
 from weft.review.advice.advice import advise_run
+from weft.review.advice.told import AdviceData
 from weft.review.audits import causal, deadlines, delivery, interest, timing
 from weft.review.audits.context import Context, Result
 from weft.review.errors import ReviewError, reason
 from weft.review.quality import Doubt
 from weft.review.report.evidence import Evidence, gather
-from weft.review.spark.reading import Opened, open_for_review, read_rows, with_doubts
-from weft.review.spark.session import LOCAL, Profile, progress, spark_session
+from weft.review.spark.reading import open_for_review, read_rows, with_doubts
+from weft.review.spark.session import LOCAL, Profile, given_session, progress
 from weft.review.spark.tasks import DamagedFile
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 AUDITS: dict[str, Callable[[Context], Result]] = {
     "causal": causal.audit,
@@ -41,7 +45,7 @@ class Review:
     notes: tuple[str, ...]
     audits: dict[str, Result] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
-    advice: dict[str, Any] = field(default_factory=dict)
+    advice: AdviceData = field(default_factory=AdviceData)
     evidence: Evidence | None = None
     """What the report shows besides, if it was asked for."""
     failures: dict[str, str] = field(default_factory=dict)
@@ -65,9 +69,9 @@ class Review:
             return VIOLATED
         return INCONCLUSIVE if self.failures or self.incomplete or self.unsure else OK
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> dict[str, object]:
         """For machines (`--json`)."""
-        audits = {
+        audits: dict[str, dict[str, object]] = {
             name: {
                 "violations": result.violations,
                 "unsure": result.unsure,
@@ -76,7 +80,7 @@ class Review:
             }
             for name, result in self.audits.items()
         }
-        nothing: dict[str, Any] = {"violations": 0, "unsure": 0, "witnesses": []}
+        nothing: dict[str, object] = {"violations": 0, "unsure": 0, "witnesses": []}
         audits |= {name: {**nothing, "failed": why} for name, why in self.failures.items()}
         return {
             "run": self.run,
@@ -99,7 +103,7 @@ def review(
     say: Callable[[str], None] = lambda text: None,
     witnesses: int = 20,
     orders: Sequence[str] = Context.orders,
-    session: Any = None,
+    session: SparkSession | None = None,
     advice: bool = True,
     evidence: bool = False,
 ) -> Review:
@@ -108,7 +112,7 @@ def review(
     `evidence`: also gather what `report.html_report` draws.
     """
     opened = open_for_review(path)
-    with _session(session, master, opened, say) as spark:
+    with given_session(session, Profile(master, opened.run.rows), say) as spark:
         context = Context(spark, opened, None, witnesses, tuple(orders))
         found = run_audits(context, say)
         context.rows = read_rows(spark, context.opened)
@@ -126,16 +130,6 @@ def _timed(found: Review, name: str) -> Iterator[None]:
     began = time.monotonic()
     yield
     found.seconds[name] = time.monotonic() - began
-
-
-@contextmanager
-def _session(given: Any, master: str, opened: Opened, say: Callable[[str], None]) -> Iterator[Any]:
-    if given is not None:
-        yield given
-        return
-    say("starting Spark")
-    with spark_session(Profile(master, opened.run.rows)) as spark:
-        yield spark
 
 
 def run_audits(context: Context, say: Callable[[str], None], names: Sequence[str] = tuple(AUDITS)) -> Review:

@@ -7,16 +7,19 @@ the next step.  So every order is kept, and every figure follows from the plan.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from weft.host.recording.files import NodeFiles, arrow_type
 from weft.recorder import COLUMNS, VERSION
 from weft.review.kernels.pieces import Array
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 NOTE, ORDER, TICK, TANK = range(4)
 CLASSES = (
@@ -46,7 +49,7 @@ BLOCK = 1 << 18  # rows that are written together
 
 
 @dataclass(frozen=True)
-class Plan:
+class SyntheticPlan:
     """What the run is like."""
 
     rows: int = 100_000
@@ -66,28 +69,28 @@ class Plan:
     seed: int = 0
 
 
-HOT = Plan(mix=(0.4, 0.3, 0.1, 0.2), subscribers=(1, 1, 2, 1), side=SPACE)
+HOT = SyntheticPlan(mix=(0.4, 0.3, 0.1, 0.2), subscribers=(1, 1, 2, 1), side=SPACE)
 """Nine in ten deliveries are at one federate."""
-ONE_CLASS = Plan(mix=(0.0, 0.0, 0.0, 1.0))
-ONE_BOX = Plan(one_over_all=True, side=50)
+ONE_CLASS = SyntheticPlan(mix=(0.0, 0.0, 0.0, 1.0))
+ONE_BOX = SyntheticPlan(one_over_all=True, side=50)
 
 
 @dataclass
 class _State:
-    plan: Plan
+    plan: SyntheticPlan
     random: np.random.Generator
     subscribers: list[Array]
     boxes: Array  # of subscribers to TANK: lower x, lower y, upper x, upper y
     vectors: Array
     numbers: Array  # messages sent so far, by federate
-    parts: list[dict[str, Any]] = field(default_factory=list)
+    parts: list[dict[str, Array]] = field(default_factory=list)
     vector_rows: list[Array] = field(default_factory=list)
     pending: int = 0
     stamps: int = 0
     commands: int = 0
 
 
-def make_run(folder: Path, plan: Plan) -> Path:
+def make_run(folder: Path, plan: SyntheticPlan) -> Path:
     """Write a run into that (new) folder."""
     folder.mkdir(parents=True, exist_ok=True)
     info = {
@@ -123,7 +126,7 @@ class _Block:
         return {name: column[inside] for name, column in self.rows.items()}
 
 
-def _blocks(plan: Plan) -> Iterator[_Block]:
+def _blocks(plan: SyntheticPlan) -> Iterator[_Block]:
     random = np.random.default_rng(plan.seed)
     # The first ones of one order, so that few subscribers are the same for all classes.
     order = random.permutation(plan.federates)
@@ -145,7 +148,7 @@ def _blocks(plan: Plan) -> Iterator[_Block]:
     yield _flush(state)
 
 
-def _boxes(plan: Plan, random: np.random.Generator, many: int) -> Array:
+def _boxes(plan: SyntheticPlan, random: np.random.Generator, many: int) -> Array:
     lower = random.integers(0, SPACE - plan.side + 1, (many, 2))
     if plan.one_over_all and many:
         made = np.hstack((lower, lower + plan.side))
@@ -183,10 +186,14 @@ def _missing(name: str) -> int:
     return -1 if name in WORDS or name == "stamp" else NONE
 
 
-def _add(state: _State, kind: str, epoch: Array, federate: Array, **columns: Any) -> None:
+def _add(state: _State, kind: str, epoch: Array, federate: Array, **columns: Array | str | int) -> None:
     """Rows of one kind; texts are given as one word for all."""
     count = len(epoch)
-    part: dict[str, Any] = {"epoch_ns": epoch, "federate": federate + 1, "node": federate % state.plan.nodes}
+    part: dict[str, Array] = {
+        "epoch_ns": epoch,
+        "federate": federate + 1,
+        "node": federate % state.plan.nodes,
+    }
     for name, value in {"kind": kind, **columns}.items():
         if name in WORDS and isinstance(value, str):
             part[name] = np.full(count, WORDS[name].index(value))
@@ -253,7 +260,7 @@ def _step(state: _State, step: int) -> None:
     sent_at = began + 2_000_000 + np.arange(count) * 1000
     common = {
         "source": source + 1, "message": number, "class": kind, "order": np.array([0, 1, 2, 0])[kind],
-        "transport": 0, "stamp": stamp, "time_int": np.where(kind == TICK, step + 1, NONE),
+        "transport": np.zeros(count, np.int64), "stamp": stamp, "time_int": np.where(kind == TICK, step + 1, NONE),
     }  # fmt: skip
     is_tank = kind == TANK
     bounds = {
@@ -308,32 +315,33 @@ def _stamp(state: _State, source: Array, number: Array, kind: Array) -> Array:
 
 
 def _deliver(
-    state: _State, began: int, row: Array, who: Array, common: dict[str, Any], is_tank: Array
+    state: _State, began: int, row: Array, who: Array, common: dict[str, Array], is_tank: Array
 ) -> None:
     at = began + np.arange(len(row)) * 300
-    columns = {name: value[row] if isinstance(value, np.ndarray) else value for name, value in common.items()}
+    columns = {name: value[row] for name, value in common.items()}
     _add(state, "deliver", at, who, tank_items=np.where(is_tank[row], 1, NONE), payload_bytes=100, **columns)
     notes = np.flatnonzero(columns["class"] == NOTE)
     consumer = {
         "name": who[notes],
         "priority": who[notes] % 3,
         "deadline_ns": at[notes] - START + 1_000_000,
-        "operation": 0,
+        "operation": np.zeros(len(notes), np.int64),
+        "source": columns["source"][notes],
+        "message": columns["message"][notes],
     }
-    keys = {name: columns[name][notes] for name in ("source", "message")}
-    _add(state, "dispatch", at[notes] + 100, who[notes], **consumer, **keys)
-    _add(state, "done", at[notes] + 200, who[notes], **consumer, **keys)
+    _add(state, "dispatch", at[notes] + 100, who[notes], **consumer)
+    _add(state, "done", at[notes] + 200, who[notes], **consumer)
 
 
 # Arrow
 
 
-def _table(rows: dict[str, Array], vectors: Array, plan: Plan, schema: Any) -> Any:
+def _table(rows: dict[str, Array], vectors: Array, plan: SyntheticPlan, schema: pa.Schema) -> pa.Table:
     import pyarrow as pa
 
     count = len(rows["epoch_ns"])
     rows["mono_ns"] = rows["epoch_ns"] - START
-    made: dict[str, Any] = {}
+    made: dict[str, pa.Array] = {}
     for column in COLUMNS:
         name = column.name
         if name in WORDS and name in rows:
@@ -349,14 +357,14 @@ def _table(rows: dict[str, Array], vectors: Array, plan: Plan, schema: Any) -> A
     return pa.table(arrays, schema=schema)
 
 
-def _words(codes: Array, words: Any) -> Any:
+def _words(codes: Array, words: Sequence[str]) -> pa.Array:
     import pyarrow as pa
 
     indices = pa.array(codes.astype(np.int32), mask=codes < 0)
     return pa.DictionaryArray.from_arrays(indices, pa.array(list(words), pa.string()))
 
 
-def _lists(rows: dict[str, Array], vectors: Array, plan: Plan) -> dict[str, Any]:
+def _lists(rows: dict[str, Array], vectors: Array, plan: SyntheticPlan) -> dict[str, pa.Array]:
     import pyarrow as pa
 
     count = len(rows["epoch_ns"])
@@ -377,14 +385,14 @@ def _lists(rows: dict[str, Array], vectors: Array, plan: Plan) -> dict[str, Any]
     return made
 
 
-def _list(there: Array, values: Array, width: int, kind: Any) -> Any:
+def _list(there: Array, values: Array, width: int, kind: pa.DataType) -> pa.Array:
     import pyarrow as pa
 
     offsets = np.concatenate(([0], np.cumsum(there * width))).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values, kind), mask=pa.array(~there))
 
 
-def _destinations(rows: dict[str, Array], plan: Plan) -> Any:
+def _destinations(rows: dict[str, Array], plan: SyntheticPlan) -> pa.Array:
     import pyarrow as pa
 
     sends = rows["kind"] == WORDS["kind"].index("send")

@@ -6,14 +6,18 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
+from weft.model.json_types import JsonObject
 from weft.model.records import Source
-from weft.review.advice.advice import Advice, Say, advise, inputs_of, silent
+from weft.review.advice.advice import RunAdvice, Say, advise, inputs_of, silent
 from weft.review.advice.check import MESSAGES, check
 from weft.review.errors import ReviewError
 from weft.review.spark.reading import open_for_review, read_rows
 from weft.review.spark.session import LOCAL, Profile, progress, spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 WRITTEN = "written by weft tune"
 
@@ -26,12 +30,12 @@ class Tuned:
     rows: int
     dropped_rows: int
     notes: tuple[str, ...]
-    advice: Advice
+    advice: RunAdvice
     files: Mapping[str, Path]
-    replay: Mapping[str, Any] | None = None
+    replay: JsonObject | None = None
 
-    def as_data(self) -> dict[str, Any]:
-        made: dict[str, Any] = {
+    def as_data(self) -> dict[str, object]:
+        made: dict[str, object] = {
             "run": self.run,
             "rows": self.rows,
             "dropped_rows": self.dropped_rows,
@@ -56,7 +60,7 @@ def tune(
     replay: bool = False,
     messages: int = MESSAGES,
     say: Say = silent,
-    session: Any = None,
+    session: SparkSession | None = None,
 ) -> Tuned:
     """`session` is a Spark session that is already there and stays."""
     opened = open_for_review(path)

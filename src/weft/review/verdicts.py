@@ -11,14 +11,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from weft.model.errors import WeftError
 from weft.review.audits.context import Context
+from weft.review.kernels.records import Violation
 from weft.review.review import OK, Review, run_audits
 from weft.review.spark import arrow
 from weft.review.spark.reading import open_for_review
 from weft.review.spark.tasks import spread
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
 
 FAILED = "failed"
 PROMISED = ("CO", "CT")  # receive order promises nothing
@@ -31,7 +36,7 @@ class Verdict:
 
     run: str
     status: str
-    findings: list[dict[str, Any]] = field(default_factory=list)
+    findings: list[Violation] = field(default_factory=list)
     """What is violated: `audit`, `what`, and who and which as far as they apply."""
     unsure: dict[str, int] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
@@ -59,7 +64,7 @@ class Verdict:
 
 def judge(
     runs: Iterable[str | Path],
-    session: Any = None,
+    session: SparkSession | None = None,
     witnesses: int = 20,
     orders: Sequence[str] = PROMISED,
 ) -> list[Verdict]:
@@ -72,7 +77,7 @@ def judge(
     return [Verdict(**json.loads(row["verdict"])) for row in sorted(told, key=lambda row: row["number"])]
 
 
-def judge_task(number: int, path: str, witnesses: int, orders: tuple[str, ...]) -> Iterator[Any]:
+def judge_task(number: int, path: str, witnesses: int, orders: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
     verdict = judge_one(path, witnesses, orders)
     row = {"number": number, "verdict": json.dumps(verdict.__dict__)}
     yield arrow.made_of_rows([row], arrow.schema_of(TOLD))
@@ -87,7 +92,7 @@ def judge_one(path: str, witnesses: int = 20, orders: tuple[str, ...] = PROMISED
 
 
 def verdict_of(found: Review) -> Verdict:
-    findings = [
+    findings: list[Violation] = [
         {"audit": name, **witness} for name, result in found.audits.items() for witness in result.witnesses
     ]
     unsure = {name: result.unsure for name, result in found.audits.items() if result.unsure}

@@ -2,16 +2,16 @@
 
 from weft.wire.codec.callbacks import CALLBACK_SUCCEEDED
 from weft.wire.codec.calls import DecodedCall
-from weft.wire.codec.codec import Codec
+from weft.wire.codec.codec import ServiceCodec
 from weft.wire.codec.values import CompressedModule, ConveyedRegion, ModuleUrl
 from weft.wire.protobuf import WireError
 
 __all__ = [
     "CALLBACK_SUCCEEDED",
-    "Codec",
     "CompressedModule",
     "ConveyedRegion",
     "DecodedCall",
     "ModuleUrl",
+    "ServiceCodec",
     "WireError",
 ]

@@ -49,7 +49,7 @@ Trigger = After | Every | AfterAny | AfterAll
 class RtInfo:
     """One operation: its entry point is its name.  Times are in seconds; 0 means unknown.
 
-    period: 0 means that it has none of its own, and runs as its dependencies say.  Any of them triggers it.
+    period: 0 means that it has none of its own, and runs as its dependencies say.  Each of them triggers it.
     threads: how many of it run side by side; 0 is the same as 1.
     quantum: its time slice, for hosts that divide time among equals.
     """

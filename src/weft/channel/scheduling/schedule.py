@@ -79,7 +79,7 @@ class Schedule:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SchedulePlan:
     """What the off-line scheduler found out; `operations` from the most urgent to the least.
 
     The utilisation bounds are not kept in a schedule file, and are None in a plan that was read from one."""
@@ -102,7 +102,7 @@ class Plan:
         return next(one for one in self.operations if one.info.name == name)
 
 
-def plan(infos: Iterable[RtInfo], policy: str = RATE_MONOTONIC, preemptive: bool = True) -> Plan:
+def plan(infos: Iterable[RtInfo], policy: str = RATE_MONOTONIC, preemptive: bool = True) -> SchedulePlan:
     """Priorities for all operations, and whether they fit.  `preemptive`: does the dispatcher interrupt lower priorities?"""
     if policy not in POLICIES:
         raise ScheduleError(f"there is no policy {policy!r}; there are {', '.join(POLICIES)}")
@@ -146,7 +146,7 @@ def _lead(info: RtInfo, period: float, policy: str) -> float | None:
 
 def _analysed(
     decided: list[Scheduled], runs: dict[str, tuple[float, ...]], policy: str, preemptive: bool
-) -> Plan:
+) -> SchedulePlan:
     tasks = [
         Task(
             one.info.name,
@@ -170,7 +170,7 @@ def _analysed(
             )
         )  # fmt: skip
     used = utilisation(tasks)
-    return Plan(
+    return SchedulePlan(
         policy, preemptive, tuple(operations), used, within_liu_layland(tasks), within_hyperbolic(tasks)
     )
 

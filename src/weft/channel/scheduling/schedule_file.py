@@ -21,10 +21,10 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
-from typing import Any
+from typing import NoReturn
 
-from weft.channel.scheduling.rt_info import After, RtInfo, triggers
-from weft.channel.scheduling.schedule import POLICIES, Plan, Scheduled
+from weft.channel.scheduling.rt_info import MEDIUM, After, RtInfo, triggers
+from weft.channel.scheduling.schedule import POLICIES, Scheduled, SchedulePlan
 from weft.model.errors import ScheduleError
 from weft.model.records import Source
 from weft.model.toml_places import Path, places
@@ -36,7 +36,7 @@ HEAD = ("policy", "preemptive", "schedulable", "utilisation", "operations")
 _TOML_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 
-def write_schedule(plan: Plan) -> str:
+def write_schedule(plan: SchedulePlan) -> str:
     """As the text of a file that `parse_schedule` takes."""
     lines = [
         f"policy = {json.dumps(plan.policy)}",
@@ -60,7 +60,7 @@ def write_schedule(plan: Plan) -> str:
     return "\n".join(lines) + "\n"
 
 
-def parse_schedule(source: Source) -> Plan:
+def parse_schedule(source: Source) -> SchedulePlan:
     """What is wrong with a file is said with its line."""
     try:
         text = source.data.decode("utf-8")
@@ -71,16 +71,16 @@ def parse_schedule(source: Source) -> Plan:
         found = _TOML_PLACE.search(str(error))
         line = found[1] if found and found[1] else text.count("\n") + 1
         raise ScheduleError(_TOML_PLACE.sub("", str(error)), f"{source.name}:{line}") from None
-    return _Reader(source.name, document, places(text)).read()
+    return _ScheduleReader(source.name, document, places(text)).read()
 
 
-class _Reader:
-    def __init__(self, name: str, document: dict[str, Any], lines: Mapping[Path, int]) -> None:
+class _ScheduleReader:
+    def __init__(self, name: str, document: dict[str, object], lines: Mapping[Path, int]) -> None:
         self.name = name
         self.document = document
         self.lines = lines
 
-    def read(self) -> Plan:
+    def read(self) -> SchedulePlan:
         for key in self.document:
             if key not in HEAD:
                 self._fail((key,), f"there is no key {key!r} here; there are {', '.join(HEAD)}")
@@ -96,9 +96,9 @@ class _Reader:
         operations = [self._operation(name, entry, table) for name, entry in table.items()]
         operations.sort(key=lambda one: (one.priority, one.sub_priority))
         used = self._number((), self.document, "utilisation", 0.0)
-        return Plan(str(policy), bool(preemptive), tuple(operations), used)
+        return SchedulePlan(str(policy), bool(preemptive), tuple(operations), used)
 
-    def _operation(self, name: str, entry: Any, known: dict[str, Any]) -> Scheduled:
+    def _operation(self, name: str, entry: object, known: dict[str, object]) -> Scheduled:
         path: Path = ("operations", name)
         if not isinstance(entry, dict):
             self._fail(path, f"operation {name} must be a table")
@@ -107,10 +107,7 @@ class _Reader:
                 keys = ", ".join((*TIMES, *WHOLES, *DECIDED))
                 self._fail((*path, key), f"operation {name} has no key {key!r}; there are {keys}")
         times = {word: self._number(path, entry, word, 0.0) for word in TIMES}
-        known_fields: dict[str, Any] = {
-            **times,
-            **{word: self._whole(path, entry, word) for word in WHOLES if word in entry},
-        }
+        wholes = {word: self._whole(path, entry, word) for word in WHOLES if word in entry}
         after = entry.get("after", [])
         if not isinstance(after, list) or not all(isinstance(one, str) for one in after):
             self._fail((*path, "after"), 'after must be a list of operations, like ["antenna.turn"]')
@@ -119,7 +116,14 @@ class _Reader:
                 self._fail(
                     (*path, "after", at), f"operation {name} runs after {one}, which is not in the file"
                 )
-        info = RtInfo(name, **known_fields, dependencies=tuple(After(one) for one in after))
+        info = RtInfo(
+            name,
+            **times,
+            criticality=wholes.get("criticality", MEDIUM),
+            importance=wholes.get("importance", MEDIUM),
+            threads=wholes.get("threads", 0),
+            dependencies=tuple(After(one) for one in after),
+        )
         try:
             info.check()
         except ScheduleError as error:
@@ -141,7 +145,7 @@ class _Reader:
         )
 
     def _number(
-        self, path: Path, table: dict[str, Any], word: str, default: float, least: float = 0.0
+        self, path: Path, table: dict[str, object], word: str, default: float, least: float = 0.0
     ) -> float:
         value = table.get(word, default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < float("inf"):
@@ -149,13 +153,13 @@ class _Reader:
             self._fail((*path, word), f"{word} must be a number{bound}, not {value!r}")
         return float(value)
 
-    def _whole(self, path: Path, table: dict[str, Any], word: str) -> int:
+    def _whole(self, path: Path, table: dict[str, object], word: str) -> int:
         value = table[word]
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             self._fail((*path, word), f"{word} must be a whole number of at least 0, not {value!r}")
         return int(value)
 
-    def _fail(self, path: Path, message: str) -> None:
+    def _fail(self, path: Path, message: str) -> NoReturn:
         while path and path not in self.lines:
             path = path[:-1]
         raise ScheduleError(message, f"{self.name}:{self.lines[path]}" if path else self.name)

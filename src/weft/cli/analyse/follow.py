@@ -6,22 +6,20 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from weft.cli.analyse.review import witness_text
 
 if TYPE_CHECKING:
     from weft.review import Review
 
-Finding = dict[str, Any]
-
 
 def followed(arguments: argparse.Namespace, say: Callable[[str], None], whole: dict[str, bool]) -> Review:
     """`whole`: what the review at the end is to have."""
     from weft.review import follow
 
-    def tell(findings: list[Finding]) -> None:
+    def tell(findings: Sequence[Mapping[str, object]]) -> None:
         if sys.stderr.isatty():
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
         lines = as_json(findings) if arguments.json else as_lines(findings, arguments.witnesses)
@@ -30,11 +28,11 @@ def followed(arguments: argparse.Namespace, say: Callable[[str], None], whole: d
     return follow(arguments.run, arguments.master, say, tell, arguments.witnesses, arguments.orders, **whole)
 
 
-def as_json(findings: list[Finding]) -> list[str]:
+def as_json(findings: Sequence[Mapping[str, object]]) -> list[str]:
     return [json.dumps(finding) for finding in findings]
 
 
-def as_lines(findings: list[Finding], most: int) -> list[str]:
+def as_lines(findings: Sequence[Mapping[str, object]], most: int) -> list[str]:
     """Of each audit at most so many at once, and how many more there are."""
     now = time.strftime("%H:%M:%S")
     lines = []

@@ -7,8 +7,9 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from weft.cli.analyse.run_reviews import keep_result
 from weft.cli.analyse.tune import advice_lines
@@ -150,13 +151,24 @@ def as_text(found: Review) -> str:
     return "\n".join(lines)
 
 
-def witness_text(witness: dict[str, Any]) -> str:
+def witness_text(witness: Mapping[str, object]) -> str:
     """As `what: name value, name value`."""
     rest = ", ".join(f"{name} {value}" for name, value in witness.items() if name != "what")
     return f"{witness['what']}: {rest}" if "what" in witness else rest
 
 
-def _consumers(consumers: list[dict[str, Any]]) -> list[str]:
+class ConsumerFigures(TypedDict):
+    """How a consumer kept its deadlines, of the figures of the audit of deadlines."""
+
+    name: str | None
+    priority: int | None
+    events: int
+    misses: int
+    laxity_ms: dict[str, float] | None
+    utilisation: float | None
+
+
+def _consumers(consumers: Sequence[ConsumerFigures]) -> list[str]:
     if not consumers:
         return []
     lines = [

@@ -1,4 +1,4 @@
-"""`weft runs [DIR]`: what has been recorded (docs/recording.md)."""
+"""`weft runs [DIR]`: what has been recorded (docs/how-to/recording.md)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import shutil
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict
 
-from weft.cli.analyse.run_reviews import review_of
-from weft.cli.terminal.facts_lines import Column, amount, clean, lasting, table
+from weft.cli.analyse.run_reviews import KeptReview, review_of
+from weft.cli.terminal.facts_lines import ScreenColumn, amount, clean, lasting, table
 from weft.host.recording.files import DEFAULT_DIRECTORY, RecordingError
 from weft.host.recording.runs import Run, find_runs, open_run
 
@@ -72,18 +72,37 @@ def run(arguments: argparse.Namespace) -> int:
     return failed
 
 
-def describe(found: Run) -> dict[str, Any]:
+class ListedRun(TypedDict):
+    """A run, as `weft runs --json` tells it; `federates` only where the run is not too large to look."""
+
+    run: str
+    federation: str
+    start: str
+    start_ns: int
+    seconds: float
+    nodes: list[str]
+    federates: NotRequired[list[str]]
+    rows: int
+    bytes: int
+    dropped: int
+    ended: bool
+    interrupted: list[str]
+    state: str
+    review: KeptReview
+    troubles: list[str]
+
+
+def describe(found: Run) -> ListedRun:
     start = found.start_ns
     last = _last_ns(found)
     federates = federates_of(found)
-    return {
+    listed: ListedRun = {
         "run": str(found.path),
         "federation": found.federation,
         "start": found.info.get("start", ""),
         "start_ns": start,
         "seconds": round(max(0, last - start) / 1e9, 3),
         "nodes": sorted(found.nodes),
-        **({} if federates is None else {"federates": federates}),
         "rows": found.rows,
         "bytes": sum(file.path.stat().st_size for file in found.files),
         "dropped": found.dropped,
@@ -93,6 +112,9 @@ def describe(found: Run) -> dict[str, Any]:
         "review": review_of(found.path),
         "troubles": found.troubles,
     }
+    if federates is not None:
+        listed["federates"] = federates
+    return listed
 
 
 def federates_of(found: Run) -> list[str] | None:
@@ -110,7 +132,7 @@ def federates_of(found: Run) -> list[str] | None:
 
 def _last_ns(found: Run) -> int:
     """When the last node ended; of those that have not, when their last file was written."""
-    ends = [int(node["ended_ns"]) for node in found.nodes.values() if node.get("ended_ns")]
+    ends = [ended for node in found.nodes.values() if (ended := node.get("ended_ns"))]
     files: dict[str, Path] = {file.node: file.path for file in found.files}
     return max([*ends, *[path.stat().st_mtime_ns for path in files.values()]], default=0)
 
@@ -118,7 +140,7 @@ def _last_ns(found: Run) -> int:
 # For people
 
 
-def lines(listed: list[dict[str, Any]], width: int) -> list[str]:
+def lines(listed: list[ListedRun], width: int) -> list[str]:
     """A table, each run followed by where it lies and what is wrong with it."""
     rows = [(one, "", ("", "")) for one in listed]
     head, *shown = table(_COLUMNS, rows, width)
@@ -130,23 +152,23 @@ def lines(listed: list[dict[str, Any]], width: int) -> list[str]:
     return out
 
 
-def _when(one: dict[str, Any]) -> str:
+def _when(one: ListedRun) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(one["start_ns"] // 10**9))
 
 
-def _state(one: dict[str, Any]) -> str:
+def _state(one: ListedRun) -> str:
     """In one word; the line below says more."""
     if one["ended"]:
         return "incomplete" if one["dropped"] else "complete"
     return "interrupted" if one["interrupted"] else "recording" if one["state"] == GOING_ON else "unknown"
 
 
-def _rows(one: dict[str, Any]) -> str:
+def _rows(one: ListedRun) -> str:
     dropped = f" ({one['dropped']:,} dropped)" if one["dropped"] else ""
     return f"{one['rows']:,}{dropped}"
 
 
-def _review(one: dict[str, Any]) -> str:
+def _review(one: ListedRun) -> str:
     review = one["review"]
     if review["state"] == "none":
         return "not reviewed"
@@ -159,14 +181,14 @@ def _review(one: dict[str, Any]) -> str:
     return "inconclusive" if review.get("inconclusive") else "ok"
 
 
-_COLUMNS = (
-    Column("federation", lambda one: one["federation"], 10, least=10),
-    Column("started (UTC)", _when, 6),
-    Column("length", lambda one: lasting(one["seconds"]), 7, True),
-    Column("federates", lambda one: str(len(one["federates"])) if "federates" in one else "?", 5, True),
-    Column("nodes", lambda one: str(len(one["nodes"])), 3, True),
-    Column("rows", _rows, 4, True),
-    Column("size", lambda one: amount(one["bytes"]), 7, True),
-    Column("review", _review, 8),
-    Column("state", _state, 9),
+_COLUMNS: tuple[ScreenColumn[ListedRun], ...] = (
+    ScreenColumn("federation", lambda one: one["federation"], 10, least=10),
+    ScreenColumn("started (UTC)", _when, 6),
+    ScreenColumn("length", lambda one: lasting(one["seconds"]), 7, True),
+    ScreenColumn("federates", lambda one: str(len(one["federates"])) if "federates" in one else "?", 5, True),
+    ScreenColumn("nodes", lambda one: str(len(one["nodes"])), 3, True),
+    ScreenColumn("rows", _rows, 4, True),
+    ScreenColumn("size", lambda one: amount(one["bytes"]), 7, True),
+    ScreenColumn("review", _review, 8),
+    ScreenColumn("state", _state, 9),
 )

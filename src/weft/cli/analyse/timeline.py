@@ -8,15 +8,15 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 from weft.cli.arguments import add_out, real
 from weft.host.event_channel.run import RunRows, read_run
 from weft.model.errors import SettingsError
+from weft.model.json_types import JsonObject
 from weft.recorder.timeline import (
     Figures,
-    Lane,
-    Window,
+    TimelineLane,
+    TimeWindow,
     cut,
     endings,
     extent,
@@ -83,7 +83,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _draw(
-    arguments: argparse.Namespace, out: str, chosen: list[Lane], window: Window, origin: int, notes: list[str]
+    arguments: argparse.Namespace,
+    out: str,
+    chosen: list[TimelineLane],
+    window: TimeWindow,
+    origin: int,
+    notes: list[str],
 ) -> None:
     path = Path(arguments.run)
     title = (
@@ -110,7 +115,7 @@ def _check_ending(out: str) -> None:
         raise SettingsError(f"{out}: a time line is a page or a PNG; let the name end with .html or .png")
 
 
-def _window(whole: Window, begin: float | None, end: float | None) -> Window:
+def _window(whole: TimeWindow, begin: float | None, end: float | None) -> TimeWindow:
     first = whole.begin if begin is None else whole.begin + round(begin * NANO)
     last = whole.end if end is None else whole.begin + round(end * NANO)
     length = whole.length / NANO
@@ -118,10 +123,10 @@ def _window(whole: Window, begin: float | None, end: float | None) -> Window:
         raise SettingsError(f"--from {begin:g}: the record ends after {length:g} s")
     if last <= first and (begin is not None or end is not None):
         raise SettingsError(f"--to {(last - whole.begin) / NANO:g} must be after --from {begin or 0:g}")
-    return Window(first, min(last, whole.end) if end is not None else last)
+    return TimeWindow(first, min(last, whole.end) if end is not None else last)
 
 
-def _named(found: list[Lane], names: str | None) -> list[Lane]:
+def _named(found: list[TimelineLane], names: str | None) -> list[TimelineLane]:
     if names is None:
         return found
     wanted = [name.strip() for name in names.split(",") if name.strip()]
@@ -139,7 +144,7 @@ def _named(found: list[Lane], names: str | None) -> list[Lane]:
 def _nothing(run: str, read: RunRows) -> str:
     return (
         f"{run}: none of its {read.total:,} rows is a push or a dispatch. They come from event channels with a record "
-        "(docs/timeline.md) and from federates that have deadlines; record such a run"
+        "(docs/how-to/timeline.md) and from federates that have deadlines; record such a run"
     )
 
 
@@ -164,7 +169,7 @@ def _progress(read: int, files: int) -> None:
 # Figures
 
 
-def _lines(shown: Sequence[Lane], window: Window) -> list[str]:
+def _lines(shown: Sequence[TimelineLane], window: TimeWindow) -> list[str]:
     known = [(lane, figures(lane, window)) for lane in shown]
     unit = laxity_unit(one for _, one in known)
     header = ("name", "priority", "pushes", "runs", "no end", "misses", "overruns", f"laxity min ({unit.name})", "avg",
@@ -188,7 +193,9 @@ def _lines(shown: Sequence[Lane], window: Window) -> list[str]:
     return [*lines, f"{runs:,} runs in {window.length / NANO:.6g} s, {misses:,} misses"]
 
 
-def _as_json(run: str, shown: Sequence[Lane], window: Window, origin: int, read: RunRows) -> dict[str, Any]:
+def _as_json(
+    run: str, shown: Sequence[TimelineLane], window: TimeWindow, origin: int, read: RunRows
+) -> JsonObject:
     by_priority = figures_by_priority(shown, window)
     return {
         "run": str(run),
@@ -206,7 +213,7 @@ def _as_json(run: str, shown: Sequence[Lane], window: Window, origin: int, read:
     }  # fmt: skip
 
 
-def _figures_json(one: Figures) -> dict[str, Any]:
+def _figures_json(one: Figures) -> JsonObject:
     laxity = one.laxity
     return {
         "pushes": one.pushes,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from weft.model.errors import SettingsError
 from weft.recorder.timeline import Picture, look
-from weft.recorder.timeline.layout import Axis, LaxityRow
+from weft.recorder.timeline.layout import LaxityRow, TimeAxis
 from weft.recorder.timeline.look import LABELS, LANE_HEIGHT, LAXITY_HEIGHT, LIGHT, MIDDLE, RIGHT
-from weft.recorder.timeline.marks import LaneRow, Mark
+from weft.recorder.timeline.marks import LaneRow, TimelineMark
 from weft.recorder.timeline.tables import Table
 
 if TYPE_CHECKING:
@@ -145,7 +145,11 @@ class _Sheet:
             wide = kind in ("run", "wait", "open")
             shift = {"push": 12, "overrun": -12}.get(kind, 0)
             self.mark(
-                Mark(kind, 0, 0, ""), 0, x + (2 if wide else 14), x + (26 if wide else 14), self.y + shift
+                TimelineMark(kind, 0, 0, ""),
+                0,
+                x + (2 if wide else 14),
+                x + (26 if wide else 14),
+                self.y + shift,
             )
             self.text(x + 34, self.y + 4, text, 12, "text")
             x += length
@@ -154,7 +158,7 @@ class _Sheet:
     def x(self, place: float) -> float:
         return MARGIN + LABELS + place * (WIDTH - 2 * MARGIN - LABELS - RIGHT)
 
-    def axis(self, axis: Axis, top: float, height: float) -> None:
+    def axis(self, axis: TimeAxis, top: float, height: float) -> None:
         for place, text in axis.ticks:
             self.stroke([(self.x(place), top), (self.x(place), top + height + 5)], "grid", 1)
             self.text(self.x(place), top + height + 19, text, 12, "muted", "ms")
@@ -185,7 +189,7 @@ class _Sheet:
                 self.text(begin - 2, middle - look.LABEL, text, 11, "miss")
                 labelled = begin + 6 + self.width(text, 11)
 
-    def mark(self, mark: Mark, colour: int, begin: float, end: float, middle: float) -> None:
+    def mark(self, mark: TimelineMark, colour: int, begin: float, end: float, middle: float) -> None:
         own, half, long = f"p{colour}", look.BAR / 2, max(1.0, end - begin)
         if mark.kind == "run":
             self.rect(begin, middle - half, long, look.BAR, own)
@@ -215,7 +219,7 @@ class _Sheet:
             name = "deadline" if mark.kind == "deadline" else "miss"
             self.stroke([(begin, middle - half), (begin, middle + half)], name, 1.5)
 
-    def laxities(self, axis: Axis, rows: tuple[LaxityRow, ...]) -> None:
+    def laxities(self, axis: TimeAxis, rows: tuple[LaxityRow, ...]) -> None:
         if not rows:
             self.line("No run of this window has a deadline and an end.", 13, "text", LINE)
             return

@@ -90,16 +90,16 @@ def say(text: str) -> None:
 
 
 def as_text(found: Tuned) -> str:
-    data = found.as_data()
+    told: Mapping[str, Any] = found.advice.data()
     lines = [f"note: {note}" for note in found.notes]
     lines.append(f"{found.run}: {found.rows:,} rows")
     for name, write in (("grid", _grid), ("domains", _domains), ("schedule", _schedule)):
-        advice = data["advice"].get(name, {})
+        advice = told.get(name, {})
         lines += [
             "",
             *([f"{name}: none, {advice['none_because']}"] if "none_because" in advice else write(advice)),
         ]
-    lines += ["", *_orders(data["advice"]["orders"])]
+    lines += ["", *_orders(told["orders"])]
     if found.replay is not None:
         lines += ["", *_replay(found.replay)]
     lines += ["", *(f"wrote {path}" for path in found.files.values())]

@@ -1,4 +1,4 @@
-"""`weft status`: what running nodes and their federations do, and who blocks whom; once (docs/status.md)."""
+"""`weft status`: what running nodes and their federations do, and who blocks whom; once (docs/how-to/status.md)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,22 @@ import json
 import shutil
 import sys
 import textwrap
+from collections.abc import Mapping, Sequence
 
 from weft.cli.arguments import add_operator_key, add_server, real, servers_of
-from weft.cli.terminal.asking import SHORT, Door, advice, ask_all
-from weft.cli.terminal.facts import Answer, Facts, blocks, picture_of, survey_of_status, troubles, wall_of
+from weft.cli.terminal.asking import SHORT, NodeAccess, advice, ask_all
+from weft.cli.terminal.facts import (
+    SurveyAnswer,
+    blocks,
+    picture_of,
+    survey_of_status,
+    troubles,
+    wall_of,
+)
 from weft.cli.terminal.facts_lines import headline, status_lines
+from weft.console.surveys import SurveyPicture
 from weft.model.errors import ConnectionFailed
+from weft.model.json_types import Json
 
 WIDTH = 100  # where there is no terminal that says
 
@@ -25,7 +35,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "synchronization points, saves, recording. Several nodes are merged into one picture.",
     )
     add_nodes(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON (docs/status.md has its keys)")
+    parser.add_argument("--json", action="store_true", help="print JSON (docs/how-to/status.md has its keys)")
     parser.add_argument(
         "--check",
         action="store_true",
@@ -49,8 +59,8 @@ def add_nodes(parser: argparse.ArgumentParser) -> None:
     add_operator_key(either, "operator.key of a server's run directory, instead of a password")
 
 
-def door_of(arguments: argparse.Namespace) -> Door:
-    return Door(arguments.password, arguments.operator_key)
+def door_of(arguments: argparse.Namespace) -> NodeAccess:
+    return NodeAccess(arguments.password, arguments.operator_key)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -71,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if found else 0
 
 
-def as_data(picture: Facts) -> Facts:
+def as_data(picture: SurveyPicture) -> Mapping[str, object]:
     """The picture, and what follows from it."""
     wall = wall_of(picture)
     return {
@@ -81,12 +91,12 @@ def as_data(picture: Facts) -> Facts:
     }
 
 
-def texts(picture: Facts, width: int) -> list[str]:
+def texts(picture: SurveyPicture, width: int) -> list[str]:
     first, *rest = status_lines(picture, width)
     return [*textwrap.wrap(first.text, width), *[one.text for one in rest]]
 
 
-def lines(found: list[Facts], width: int = WIDTH) -> list[str]:
+def lines(found: Sequence[Mapping[str, Json]], width: int = WIDTH) -> list[str]:
     """What `RTIambassador.query_status` gives, as `weft status` shows it."""
     survey = survey_of_status(found)
-    return texts(picture_of([Answer("here", {**survey, "node": survey["node"] or "here"})]), width)
+    return texts(picture_of([SurveyAnswer("here", {**survey, "node": survey["node"] or "here"})]), width)

@@ -1,4 +1,4 @@
-"""`weft top`: nodes and federations, live in a terminal (docs/status.md).
+"""`weft top`: nodes and federations, live in a terminal (docs/how-to/status.md).
 
 Each node is asked by a thread of its own, twice a second, so that one that hangs holds up nobody; the main thread waits for keys,
 answers and changes of the window's size at once, and draws.  Without a terminal of POSIX there is one plain frame.
@@ -16,16 +16,17 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from weft.cli.arguments import servers_of
 from weft.cli.observe.status import add_nodes, door_of
 from weft.cli.observe.status import run as run_status
-from weft.cli.observe.top_view import View, frame
+from weft.cli.observe.top_view import TopView, frame
 from weft.cli.terminal.asking import SHORT, Asker
-from weft.cli.terminal.facts import Answer, Facts, picture_of
-from weft.cli.terminal.facts_lines import Line
+from weft.cli.terminal.facts import SurveyAnswer, picture_of
+from weft.cli.terminal.facts_lines import ScreenLine
 from weft.cli.terminal.keyboard import Keyboard
+from weft.console.surveys import SurveyPicture
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -87,7 +88,7 @@ class Watch:
         self._askers = askers
         self._wake = wake
         self._lock = threading.Lock()
-        self._answers: dict[int, Answer] = {}
+        self._answers: dict[int, SurveyAnswer] = {}
         self._stop = threading.Event()
         self._threads = [
             threading.Thread(
@@ -120,7 +121,7 @@ class Watch:
             self._stop.wait(PERIOD)
         asker.close()
 
-    def picture(self) -> Facts:
+    def picture(self) -> SurveyPicture:
         with self._lock:
             found = [self._answers[place] for place in sorted(self._answers)]
             waiting = [one for place, one in enumerate(self._askers) if place not in self._answers]
@@ -137,12 +138,12 @@ def _signals(wake: Wake) -> Iterator[list[int]]:
     """The list gets the signals that end us; a window that changes its size only wakes."""
     asked: list[int] = []
 
-    def end(number: int, _: Any) -> None:
+    def end(number: int, _: object) -> None:
         asked.append(number)
         wake.up()
 
-    wanted: dict[int, Any] = {signal.SIGTERM: end, signal.SIGHUP: end, signal.SIGWINCH: lambda *_: wake.up()}
-    before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
+    wanted = ((signal.SIGTERM, end), (signal.SIGHUP, end), (signal.SIGWINCH, lambda *_: wake.up()))
+    before = {number: signal.signal(number, handler) for number, handler in wanted}
     try:
         yield asked
     finally:
@@ -155,7 +156,7 @@ def _show(watch: Watch, wake: Wake) -> int:
     from rich.live import Live
 
     console = Console(highlight=False, markup=False)
-    view = View()
+    view = TopView()
     with (
         _signals(wake) as ended,
         Keyboard() as keyboard,
@@ -198,13 +199,13 @@ def _wait(keyboard: Keyboard, wake: Wake, drawn: float) -> list[str]:
             return keyboard.settle()
 
 
-def _screen(console: Console, picture: Facts, view: View) -> Text:
+def _screen(console: Console, picture: SurveyPicture, view: TopView) -> Text:
     width, height = console.size
     shown = frame(picture, view, width, height, time.strftime("%H:%M:%S"))
     return as_rich(shown)
 
 
-def as_rich(lines: Sequence[Line]) -> Text:
+def as_rich(lines: Sequence[ScreenLine]) -> Text:
     from rich.text import Text
 
     made = Text(no_wrap=True, end="")

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 
-from weft.cli.terminal.facts import Facts, blocks
+from weft.cli.terminal.facts import blocks
 from weft.cli.terminal.facts_lines import (
-    Line,
+    ScreenLine,
     Span,
     federation_lines,
     fit,
@@ -20,6 +20,7 @@ from weft.cli.terminal.facts_lines import (
     plural,
     recording_texts,
 )
+from weft.console.surveys import FederateFacts, SurveyPicture
 
 HELP = (
     "q         quit",
@@ -32,17 +33,17 @@ HELP = (
 _FAR = 10  # lines of a page
 
 
-def _number(key: str) -> Callable[[Facts], float]:
-    def value(one: Facts) -> float:
+def _number(key: str) -> Callable[[FederateFacts], float]:
+    def value(one: FederateFacts) -> float:
         try:
-            return -float(one.get(key) or 0)
+            return -float(str(one.get(key) or 0))
         except ValueError:
             return 0.0
 
     return value
 
 
-_SORTS: dict[str, Callable[[Facts], object]] = {
+_SORTS: dict[str, Callable[[FederateFacts], object]] = {
     "name": lambda one: 0,
     "waits": lambda one: (not one.get("asks"), -float(one.get("seconds", 0.0))),
     "time": lambda one: -_number("time")(one),
@@ -54,14 +55,14 @@ SORTS = tuple(_SORTS)
 
 
 @dataclass(frozen=True)
-class View:
+class TopView:
     federation: str = ""
     selected: str = ""  # a federate; by its name, so that it stays chosen whatever is sorted
     sort: str = "name"
     help: bool = False
     quit: bool = False
 
-    def press(self, key: str, picture: Facts) -> View:
+    def press(self, key: str, picture: SurveyPicture) -> TopView:
         """The view after a key."""
         if key in ("q", "\x03"):
             return replace(self, quit=True)
@@ -80,7 +81,7 @@ class View:
                  "home": -(1 << 30), "end": 1 << 30}  # fmt: skip
         return now._moved(picture, steps[key]) if key in steps else now
 
-    def settled(self, picture: Facts) -> View:
+    def settled(self, picture: SurveyPicture) -> TopView:
         """With a federation and a federate that are there."""
         federations = list(picture["federations"])
         federation = self.federation if self.federation in federations else (federations or [""])[0]
@@ -88,23 +89,27 @@ class View:
         order = now.order(picture)
         return now if now.selected in order else replace(now, selected=order[0] if order else "")
 
-    def order(self, picture: Facts) -> list[str]:
+    def order(self, picture: SurveyPicture) -> list[str]:
         """The federates of the federation shown, as they are sorted."""
-        federates = picture["federations"].get(self.federation, {}).get("federates", {})
+        federates = self._federates(picture)
         by: Callable[[str], object] = lambda name: (_SORTS[self.sort](federates[name]), name)  # noqa: E731
         return sorted(federates, key=by)  # type: ignore[arg-type]
 
-    def _next_federation(self, picture: Facts) -> View:
+    def _federates(self, picture: SurveyPicture) -> dict[str, FederateFacts]:
+        found = picture["federations"].get(self.federation)
+        return {} if found is None else found["federates"]
+
+    def _next_federation(self, picture: SurveyPicture) -> TopView:
         federations = list(picture["federations"])
         if not federations:
             return self
         at = (federations.index(self.federation) + 1) % len(federations)
         return replace(self, federation=federations[at], selected="").settled(picture)
 
-    def _to_blocker(self, picture: Facts) -> View:
-        federates = picture["federations"].get(self.federation, {}).get("federates", {})
-        chosen = federates.get(self.selected, {})
-        if chosen.get("asks"):
+    def _to_blocker(self, picture: SurveyPicture) -> TopView:
+        federates = self._federates(picture)
+        chosen = federates.get(self.selected)
+        if chosen and chosen.get("asks"):
             for blocker in chosen.get("blocked_by", ()):
                 if blocker in federates:
                     return replace(self, selected=blocker)
@@ -113,7 +118,7 @@ class View:
                 return replace(self, federation=block.federation, selected=block.blocker)
         return self
 
-    def _moved(self, picture: Facts, by: int) -> View:
+    def _moved(self, picture: SurveyPicture, by: int) -> TopView:
         order = self.order(picture)
         if not order:
             return self
@@ -121,7 +126,9 @@ class View:
         return replace(self, selected=order[at])
 
 
-def frame(picture: Facts, view: View, width: int, height: int, clock: str = "") -> list[Line]:
+def frame(
+    picture: SurveyPicture, view: TopView, width: int, height: int, clock: str = ""
+) -> list[ScreenLine]:
     """The screen: at most `height` lines of at most `width` cells."""
     view = view.settled(picture)
     federates = sum(len(one["federates"]) for one in picture["federations"].values())
@@ -142,7 +149,7 @@ def frame(picture: Facts, view: View, width: int, height: int, clock: str = "") 
     return [cut(one, width) for one in (*top, *middle, *foot)]
 
 
-def _middle(picture: Facts, view: View, width: int, room: int) -> list[Line]:
+def _middle(picture: SurveyPicture, view: TopView, width: int, room: int) -> list[ScreenLine]:
     nodes = _shortened(node_lines(picture, width), max(2, room // 3), "node")
     recorded = [line(text, "dim") for text in recording_texts(picture)][:1] if room > 16 else []
     if not view.federation:
@@ -155,7 +162,7 @@ def _middle(picture: Facts, view: View, width: int, room: int) -> list[Line]:
     return [*nodes, *head, *_around(rows, view, max(1, below)), *recorded]
 
 
-def _around(rows: Sequence[Line], view: View, room: int) -> list[Line]:
+def _around(rows: Sequence[ScreenLine], view: TopView, room: int) -> list[ScreenLine]:
     """As many rows as there is room for, the chosen one among them and marked."""
     at = next((place for place, row in enumerate(rows) if row.subject == (view.federation, view.selected)), 0)
     start = max(0, min(at - room // 2, len(rows) - room))
@@ -163,12 +170,12 @@ def _around(rows: Sequence[Line], view: View, room: int) -> list[Line]:
     for place in range(start, min(len(rows), start + room)):
         row = rows[place]
         if place == at:
-            row = Line([(text, f"{style} reverse".strip()) for text, style in row.spans], row.subject)
+            row = ScreenLine([(text, f"{style} reverse".strip()) for text, style in row.spans], row.subject)
         found.append(row)
     return found
 
 
-def _shortened(lines: list[Line], most: int, word: str) -> list[Line]:
+def _shortened(lines: list[ScreenLine], most: int, word: str) -> list[ScreenLine]:
     """Those that are down come first if not all can be shown."""
     if len(lines) <= most:
         return lines
@@ -178,7 +185,7 @@ def _shortened(lines: list[Line], most: int, word: str) -> list[Line]:
     return [head, *rows[: most - 2], line(f"… and {plural(left, f'more {word}')}", "dim")]
 
 
-def _foot(picture: Facts, view: View) -> str:
+def _foot(picture: SurveyPicture, view: TopView) -> str:
     federations = list(picture["federations"])
     which = (
         f" {federations.index(view.federation) + 1}/{len(federations)}"
@@ -188,7 +195,7 @@ def _foot(picture: Facts, view: View) -> str:
     return f"q quit  ? help  s sort: {view.sort}  f federation{which}  b who blocks"
 
 
-def cut(one: Line, width: int) -> Line:
+def cut(one: ScreenLine, width: int) -> ScreenLine:
     """No wider than the screen."""
     left = width
     spans: list[Span] = []
@@ -199,4 +206,4 @@ def cut(one: Line, width: int) -> Line:
             text = fit(text, left)
         left -= cell_len(text)
         spans.append((text, style))
-    return Line(spans, one.subject)
+    return ScreenLine(spans, one.subject)

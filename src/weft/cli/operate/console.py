@@ -10,7 +10,7 @@ from pathlib import Path
 
 from weft.cli.arguments import add_operator_key, add_server, servers_of, whole
 from weft.cli.operate.run_nodes import Child
-from weft.cli.terminal.asking import Door, advice, ask_all
+from weft.cli.terminal.asking import NodeAccess, advice, ask_all
 from weft.console.child import INSTALL, ConsoleChild, guard_of, is_installed, listen
 from weft.host.operator_keys import key_of_run, read_key
 from weft.host.recording.files import DEFAULT_DIRECTORY
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     key = read_key(arguments.operator_key, "--operator-key") if arguments.operator_key else ""
     addresses = servers_of(arguments)
     if not arguments.wait:
-        _look_for(addresses, Door(operator_key=arguments.operator_key))
+        _look_for(addresses, NodeAccess(operator_key=arguments.operator_key))
     with listen(settings) as listening:
         guard = guard_of(settings, listening)
         print(
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _look_for(addresses: Sequence[str], door: Door) -> None:
+def _look_for(addresses: Sequence[str], door: NodeAccess) -> None:
     """A console of nobody is a mistake; of several nodes some may come later."""
     answers = ask_all(addresses, door, ("server",))
     silent = [f"{answer.why}{advice(answer.why, with_password=False)}" for answer in answers if answer.why]

@@ -27,7 +27,7 @@ ORDERS = {"RO": "Receive", "CO": "Causal"}
 
 
 @dataclass
-class Seen:
+class ObserverLog:
     """By the observer, in its order."""
 
     fires: list[int] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Seen:
     early_hits: list[int] = field(default_factory=list)
 
 
-def fly(order: str, directory: str | Path | None) -> tuple[Seen, Path | None]:
+def fly(order: str, directory: str | Path | None) -> tuple[ObserverLog, Path | None]:
     """One flight with all classes in this order; what was seen, and the folder of the run if it was recorded."""
     network = SimulatedNetwork(NODES, profile=NEAR)
     network.clock.now = time.monotonic()
@@ -68,12 +68,12 @@ def _warn(text: str) -> None:
     print(f"weft: {text}", flush=True)
 
 
-def _fly(network: SimulatedNetwork, order: str) -> Seen:
+def _fly(network: SimulatedNetwork, order: str) -> ObserverLog:
     fom = _ordered(order)
     aircraft, tank, observer = federates = [
         weft.join(f"Range-{order}", name, fom=fom, host=network.at(name)) for name in NODES
     ]
-    seen = Seen()
+    seen = ObserverLog()
     for federate in federates:
         federate.join()
     rhino = tank.register("Tank", "Rhino")

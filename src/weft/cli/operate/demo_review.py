@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from weft.cli.analyse import run_reviews
 from weft.cli.analyse.review import say, write_report
@@ -75,13 +75,14 @@ def _lines(order: str, one: Review) -> list[str]:
         return [f"{_title(order).capitalize()}: the causal audit finds no violation{rest}."]
     lines = [f"{_title(order).capitalize()}: the causal audit finds {causal.violations} violations{rest}."]
     federates = one.evidence.federates if one.evidence is not None else {}
-    return lines + [f"    {_witness(witness, federates)}" for witness in causal.witnesses[:3]]
+    names = {number: federate.name for number, federate in federates.items()}
+    return lines + [f"    {_witness(witness, names)}" for witness in causal.witnesses[:3]]
 
 
-def _witness(witness: Mapping[str, Any], federates: Mapping[int, Any]) -> str:
+def _witness(witness: Mapping[str, object], names: Mapping[int, str]) -> str:
     def who(name: str) -> str:
-        known = federates.get(witness[name])
-        return known.name if known is not None and known.name else f"federate {witness[name]}"
+        number = witness[name]
+        return (names.get(number) if isinstance(number, int) else None) or f"federate {witness[name]}"
 
     late, other = (str(witness.get(name, "message")).rpartition(".")[2] for name in ("class", "after_class"))
     return (

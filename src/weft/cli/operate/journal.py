@@ -6,7 +6,7 @@ import argparse
 import json
 import sqlite3
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from weft.host.files.cbor import decode
 from weft.host.mesh.journal import APPLICATION
@@ -28,13 +28,32 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.set_defaults(func=run)
 
 
+class KeptDeadLetter(TypedDict):
+    """An event that an agent could not react to."""
+
+    value: object
+    sender: str
+    agent: str
+    error: str
+
+
+class JournalFacts(TypedDict):
+    """What a journal holds; messages under way by queue, the states of agents by name."""
+
+    node: str
+    fingerprint: str
+    queues: dict[str, int]
+    agents: dict[str, object]
+    dead_letters: list[KeptDeadLetter]
+
+
 def run(arguments: argparse.Namespace) -> int:
     found = look(Path(arguments.file))
     print(json.dumps(found, default=_shown) if arguments.json else as_text(found))
     return 0
 
 
-def look(path: Path) -> dict[str, Any]:
+def look(path: Path) -> JournalFacts:
     """Reads only: nothing of the file changes."""
     if not path.is_file():
         raise FabricError(f"{path}: there is no such journal")
@@ -59,7 +78,7 @@ def look(path: Path) -> dict[str, Any]:
     }
 
 
-def as_text(found: dict[str, Any]) -> str:
+def as_text(found: JournalFacts) -> str:
     lines = [f"node {found['node']}"]
     lines += [f"  {found['queues'][name]} messages {said}" for name, said in QUEUES.items()]
     for name, state in found["agents"].items():
@@ -70,5 +89,5 @@ def as_text(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return value.hex() if isinstance(value, bytes) else repr(value)

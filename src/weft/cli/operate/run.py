@@ -16,6 +16,7 @@ import shlex
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from weft.cli.arguments import (
@@ -31,7 +32,7 @@ from weft.cli.arguments import (
 from weft.cli.operate.console import console_for, tell_of
 from weft.cli.operate.run_journals import make_way
 from weft.cli.operate.run_logs import NodeLogs
-from weft.cli.operate.run_nodes import Child, Command
+from weft.cli.operate.run_nodes import Child, FederateProgram
 from weft.cli.operate.run_table import LiveTable, PlainLines, Shown
 from weft.cli.operate.serve import settings_from
 from weft.host.files.private import make_private
@@ -60,18 +61,24 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--new-journal", action="store_true", help="begin with empty journals; what they held is set aside"
     )
     parser.add_argument("--restart", action="store_true", help="start a node again that has died")
-    parser.add_argument("--rid", metavar="FILE", help="how federations distribute data (see docs/ddm.md)")
+    parser.add_argument(
+        "--rid", metavar="FILE", help="how federations distribute data (see docs/explanation/ddm.md)"
+    )
     parser.add_argument(
         "--modules",
         metavar="DIR",
         help="object models for federates that send only an address, by the last name in it (default: none)",
     )
-    parser.add_argument("--schedule", metavar="FILE", help="how urgent classes are (see docs/urgency.md)")
+    parser.add_argument(
+        "--schedule", metavar="FILE", help="how urgent classes are (see docs/explanation/urgency.md)"
+    )
     add_record(parser)
     add_console(parser)
     add_log(parser, "; here it also shows what all nodes report")
     parser.add_argument(
-        "--settings", metavar="FILE", help="settings file for all nodes (TOML; see docs/settings.md)"
+        "--settings",
+        metavar="FILE",
+        help="settings file for all nodes (TOML; see docs/reference/settings.md)",
     )
     parser.add_argument("--seconds", type=real(0.1), metavar="SECONDS", help="stop after so long")
     parser.add_argument("--quiet", type=real(0.1), metavar="SECONDS",
@@ -163,9 +170,9 @@ def _run_directory() -> Path:
     return folder
 
 
-def _commands(wanted: list[str], children: list[Child], folder: Path) -> list[Command]:
+def _commands(wanted: list[str], children: list[Child], folder: Path) -> list[FederateProgram]:
     by_name = {child.name: child for child in children}
-    found: list[Command] = []
+    found: list[FederateProgram] = []
     for number, text in enumerate(wanted, 1):
         node, _, command = text.partition("=")
         if node not in by_name or not command.strip():
@@ -176,13 +183,13 @@ def _commands(wanted: list[str], children: list[Child], folder: Path) -> list[Co
             words = shlex.split(command)
         except ValueError as error:
             raise SettingsError(f"--federate {text!r}: {error}") from error
-        found.append(Command(number, by_name[node], words, folder / f"federate-{number}.log"))
+        found.append(FederateProgram(number, by_name[node], words, folder / f"federate-{number}.log"))
     return found
 
 
 async def _run(
     children: list[Child],
-    commands: list[Command],
+    commands: list[FederateProgram],
     shown: Shown,
     logs: NodeLogs,
     restart: bool,
@@ -205,34 +212,19 @@ async def _run(
     with shown:
         tasks = [loop.create_task(child.attend(restart, stopping)) for child in children]
         tasks += [loop.create_task(command.attend(stopping)) for command in commands]
-        moved_at, total = time.monotonic(), -1
+        calm = _Calm(children, commands, quiet)
         while not stopping.is_set():
             shown.show(children)
             logs.show()
             if console is not None:
                 tell_of(console, children)
             _tell_failures(logs, children, commands)
-            now = moved(children)
-            if now != total or now < 0 or any(command.is_starting for command in commands):
-                moved_at, total = time.monotonic(), now
-            elif (
-                quiet is not None and time.monotonic() - moved_at > quiet + 1.0
-            ):  # Nodes tell of themselves once a second.
-                break
-            if all(child.has_ended for child in children):
+            if calm.has_lasted() or all(child.has_ended for child in children):
                 break
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), 0.25)
         stopping.set()
-        for child in children:
-            child.terminate()
-        for command in commands:
-            command.terminate()
-        _, late = await asyncio.wait(tasks, timeout=PATIENCE)
-        if late:
-            for one in [*children, *commands]:
-                one.kill()
-            await asyncio.wait(late, timeout=PATIENCE)
+        await _ended(tasks, [*children, *commands])
         if console is not None:
             await console.stop()
         shown.show(children)
@@ -248,7 +240,36 @@ async def _run(
     return 1 if any(one.failure for one in [*children, *commands]) else 0
 
 
-def _tell_failures(logs: NodeLogs, children: list[Child], commands: list[Command]) -> None:
+class _Calm:
+    """Whether no message has gone anywhere for `quiet` seconds; never, if that is None."""
+
+    def __init__(self, children: list[Child], commands: list[FederateProgram], quiet: float | None) -> None:
+        self._children = children
+        self._commands = commands
+        self._quiet = quiet
+        self._moved_at, self._total = time.monotonic(), -1
+
+    def has_lasted(self) -> bool:
+        now = moved(self._children)
+        if now != self._total or now < 0 or any(command.is_starting for command in self._commands):
+            self._moved_at, self._total = time.monotonic(), now
+            return False
+        # Nodes tell of themselves once a second.
+        return self._quiet is not None and time.monotonic() - self._moved_at > self._quiet + 1.0
+
+
+async def _ended(tasks: list[asyncio.Task[None]], processes: Sequence[Child | FederateProgram]) -> None:
+    """Let all end, and kill those that do not."""
+    for one in processes:
+        one.terminate()
+    _, late = await asyncio.wait(tasks, timeout=PATIENCE)
+    if late:
+        for one in processes:
+            one.kill()
+        await asyncio.wait(late, timeout=PATIENCE)
+
+
+def _tell_failures(logs: NodeLogs, children: list[Child], commands: list[FederateProgram]) -> None:
     """Each once, as soon as it is known."""
     for child in children:
         if child.failure:

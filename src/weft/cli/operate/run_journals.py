@@ -1,16 +1,15 @@
 """Journals of a mesh whose domains have changed, before `weft run` starts its nodes.
 
 A journal belongs to its domains: its clocks and queues count their members.  With other domains all servers begin with empty
-ones (docs/domains.md).  Here all are at hand, so that is done if nothing is lost by it: no message under way, no state of an
-agent.  Else it is for the user to say.
+ones (docs/explanation/domains.md).  Here all are at hand, so that is done if nothing is lost by it: no message under
+way, no state of an agent.  Else it is for the user to say.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from weft.cli.operate.journal import look
+from weft.cli.operate.journal import JournalFacts, look
 from weft.fabric import Topology
 from weft.host.mesh.journal import SUFFIX, set_aside
 from weft.model.errors import FabricError
@@ -36,7 +35,7 @@ def make_way(home: Path, topology: Topology, anew: bool) -> list[str]:
     return [f"nodes begin with empty journals ({why}); the old ones are {', '.join(moved)}"]
 
 
-def _held(found: dict[str, Any]) -> str:
+def _held(found: JournalFacts) -> str:
     """What would be lost."""
     said = []
     if messages := sum(found["queues"].values()):

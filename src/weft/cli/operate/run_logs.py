@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, TextIO
 
-from weft.cli.operate.run_nodes import Child, Command, last_lines
+from weft.cli.operate.run_nodes import Child, FederateProgram, last_lines
 from weft.host.log import JSON, Log
 from weft.model.log_text import ERROR, LogText
 
@@ -48,7 +48,7 @@ class NodeLogs:
         text = f"node {child.name} {child.failure}{_end_of(child.log)}"
         self._once(LogText(text, "node-died", ERROR, peer=child.name, file=str(child.log)))
 
-    def federate_failed(self, command: Command) -> None:
+    def federate_failed(self, command: FederateProgram) -> None:
         text = f"federate {command.number} ({shlex.join(command.command)}, at {command.node.name}) {command.failure}"
         if command.process is not None:
             text += _end_of(command.log)

@@ -9,7 +9,7 @@ import os
 import signal
 import time
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from weft.host.files.private import private
 
@@ -18,7 +18,22 @@ START_SECONDS = 60.0  # that a program may take to join before silence counts as
 LAST_LINES = 5
 
 
-class _Process:
+class NodeStatus(TypedDict, total=False):
+    """What a node prints of itself with `weft serve --status`, as far as it is shown."""
+
+    federates: str
+    joined: int
+    links: int
+    neighbours: int
+    sent: int
+    received: int
+    backlog: int
+    packets: int
+    stamp_bytes: int
+    run_directory: str
+
+
+class _ChildProcess:
     """One process; ended by its id and by nothing else.  `failure`: how it ended, if that was not to be."""
 
     def __init__(self, log: Path) -> None:
@@ -53,7 +68,7 @@ class _Process:
                 self.process.send_signal(number)
 
 
-class Child(_Process):
+class Child(_ChildProcess):
     """A node."""
 
     def __init__(self, name: str, command: list[str], log: Path) -> None:
@@ -63,10 +78,10 @@ class Child(_Process):
         self.state = "starting"
         self.pid = 0
         self.restarts = 0
-        self.programs: list[Command] = []
+        self.programs: list[FederateProgram] = []
         self.joined = 0  # the most federates that were joined here at once
         self.has_ended = False
-        self.status: dict[str, Any] = {}
+        self.status: NodeStatus = {}
         self.rates: dict[str, float] = {}
         self.is_ready = asyncio.Event()
         self._status_at = 0.0
@@ -101,7 +116,7 @@ class Child(_Process):
                 break
         self.has_ended = True
 
-    def _took(self, status: dict[str, Any]) -> None:
+    def _took(self, status: NodeStatus) -> None:
         now = time.monotonic()
         before, self.status = self.status, status
         passed = now - self._status_at
@@ -111,11 +126,11 @@ class Child(_Process):
         self.joined = max(self.joined, status["joined"])
         self.is_ready.set()
         if before:
-            for name in ("sent", "received"):
-                self.rates[name] = (status[name] - before[name]) / passed
+            self.rates["sent"] = (status["sent"] - before["sent"]) / passed
+            self.rates["received"] = (status["received"] - before["received"]) / passed
 
 
-class Command(_Process):
+class FederateProgram(_ChildProcess):
     """A program that goes with a node: a federate."""
 
     def __init__(self, number: int, node: Child, command: list[str], log: Path) -> None:

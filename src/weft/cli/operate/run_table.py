@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from weft.cli.operate.run_nodes import Child
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 COLUMNS = (
     "node", "pid", "state", "links", "in/s", "out/s", "stamp", "backlog", "restarts", "federates at",
@@ -98,7 +101,7 @@ class LiveTable:
         self._live.update(table(self._title, children))
 
 
-def table(title: str, children: list[Child]) -> Any:
+def table(title: str, children: list[Child]) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 

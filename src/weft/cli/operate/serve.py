@@ -10,10 +10,9 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import weft
 from weft.cli.arguments import (
@@ -65,18 +64,22 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="object models for federates that send only an address, by the last name in it (default: none)",
     )
     parser.add_argument(
-        "--rid", metavar="FILE", help="how federations created here distribute data (see docs/ddm.md)"
+        "--rid",
+        metavar="FILE",
+        help="how federations created here distribute data (see docs/explanation/ddm.md)",
     )
     parser.add_argument(
         "--schedule",
         metavar="FILE",
-        help="how urgent classes are for federates that join here (see docs/urgency.md)",
+        help="how urgent classes are for federates that join here (see docs/explanation/urgency.md)",
     )
     add_record(parser)
     add_console(parser)
     add_log(parser)
-    parser.add_argument("--settings", metavar="FILE", help="settings file (TOML; see docs/settings.md)")
-    node = parser.add_argument_group("a node of a fabric (see docs/domains.md)")
+    parser.add_argument(
+        "--settings", metavar="FILE", help="settings file (TOML; see docs/reference/settings.md)"
+    )
+    node = parser.add_argument_group("a node of a fabric (see docs/explanation/domains.md)")
     node.add_argument("--node", metavar="NAME", help="the server of the domains file that this is")
     node.add_argument("--domains", metavar="FILE", help="the domains file")
     node.add_argument(
@@ -124,7 +127,7 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
     return settings_from(flags, arguments.settings)
 
 
-def settings_from(flags: dict[str, Any], file: str | None) -> Settings:
+def settings_from(flags: Mapping[str, object], file: str | None) -> Settings:
     text = ""
     if file:
         try:

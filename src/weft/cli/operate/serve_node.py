@@ -6,16 +6,16 @@ import argparse
 import asyncio
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from weft.fabric import Domains
 from weft.host.mesh.agents import load_agent
 from weft.host.mesh.journal import set_aside
 from weft.host.mesh.node import FabricNode, read_domains
-from weft.host.settings import Ddm, Fabric, Settings
+from weft.host.settings import FabricSettings, MeshDdmSettings, Settings
 from weft.model.errors import SettingsError
 
 
@@ -26,8 +26,8 @@ class NodePlan:
     name: str
     domains: Domains
     folder: Path
-    settings: Fabric
-    ddm: Ddm
+    settings: FabricSettings
+    ddm: MeshDdmSettings
     journal: Path | None
     agents: tuple[str, ...] = ()
     status: float | None = None
@@ -56,14 +56,14 @@ class NodePlan:
             if self.status is not None:
                 place = {"federates": f"{host}:{port}", "run_directory": str(run_directory.absolute())}
                 print_status({**node.status(), "pid": self.born, "joined": joined(), **place})
-            both: list[asyncio.Future[Any]] = [asked, failed]
+            both: list[asyncio.Future[Literal[True]] | asyncio.Future[str]] = [asked, failed]
             await asyncio.wait(both, timeout=self.status, return_when=asyncio.FIRST_COMPLETED)
             if failed.done() or asked.done():
                 asked.cancel()
                 return 1 if failed.done() else 0
 
 
-def print_status(status: dict[str, Any]) -> None:
+def print_status(status: Mapping[str, object]) -> None:
     print(json.dumps({"status": status}), flush=True)
 
 

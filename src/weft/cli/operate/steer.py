@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from typing import Required, TypedDict, cast
 
 from weft.cli.arguments import add_operator_key, add_server
 from weft.cli.terminal.asking import advice
+from weft.console.surveys import PauseFacts
 from weft.federate import FederateAmbassador, RTIambassador
 from weft.host.operator_keys import SERVER_RUNS, newest_key, operator_credentials
 from weft.host.server.guard import OPERATOR_KEY
@@ -65,9 +66,17 @@ def _target(action: str, given: str | None) -> str | int | None:
     return given
 
 
+class SteerAnswer(TypedDict, total=False):
+    """What a node answers an operator; without `paused` time advances."""
+
+    action: Required[str]
+    federation: Required[str]
+    paused: PauseFacts
+
+
 def steer(
     server: str, credentials: Credentials, action: str, federation: str, target: str | int | None
-) -> dict[str, Any]:
+) -> SteerAnswer:
     rti = RTIambassador()
     configuration = RtiConfiguration(rti_address=server)
     try:
@@ -75,19 +84,19 @@ def steer(
     except ConnectionFailed as error:
         raise ConnectionFailed(f"{error}{advice(str(error))}") from error
     try:
-        return rti.steer(action, federation, target)
+        return cast("SteerAnswer", rti.steer(action, federation, target))
     finally:
         rti.disconnect()
 
 
-def in_words(answer: dict[str, Any], target: str | int | None) -> str:
+def in_words(answer: SteerAnswer, target: str | int | None) -> str:
     name = answer["federation"]
     if answer["action"] == "resign":
         return f"{name}: {target!r} is resigned"
     return f"{name}: {paused_in_words(answer.get('paused'))}"
 
 
-def paused_in_words(facts: dict[str, Any] | None) -> str:
+def paused_in_words(facts: PauseFacts | None) -> str:
     if facts is None:
         return "time advances"
     text = f"paused by the {facts['by']} for {facts['since']} s"

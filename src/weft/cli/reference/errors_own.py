@@ -17,11 +17,11 @@ OWN: Final = (
             ),
             "DomainsError": (
                 "A domains file with a server in no domain, a circle of domains, an address twice, or "
-                "a line that is no TOML. See [Domains](domains.md)."
+                "a line that is no TOML. See [Domains](../explanation/domains.md)."
             ),
             "ScheduleError": (
                 "A schedule file that names unknown operations, or operations that depend on each "
-                "other in a circle. See [The event channel](channel.md)."
+                "other in a circle. See [The event channel](../explanation/channel.md)."
             ),
             "ObjectModelError": (
                 "What to catch where any fault of an object model will do. Services translate it to "

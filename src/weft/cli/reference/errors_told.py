@@ -1,6 +1,6 @@
 """What the docstrings of exceptions leave out: what leads to each in practice, by what they are about.
 
-Order and titles are those of docs/exceptions.md.  A test holds that every exception stands here once.
+Order and titles are those of docs/reference/exceptions.md.  A test holds that every exception stands here once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ STANDARD: Final = (
             "InvalidCredentials": (
                 "The server has a password file and the federate shows no credentials; a wrong "
                 "password; a password on a line without TLS; credentials shown to a server that has "
-                "no password file. See [TLS and passwords](tls.md)."
+                "no password file. See [TLS and passwords](../how-to/tls.md)."
             ),
             "Unauthorized": (
                 "The user's entry in the password file names other federations, or says `create = "
@@ -239,8 +239,8 @@ STANDARD: Final = (
     Family(
         "Logical time",
         (
-            "[Logical time](time.md) says what a federate may do when; [My federation "
-            "hangs](hangs.md) what it waits for."
+            "[Logical time](../explanation/time.md) says what a federate may do when; [My federation "
+            "hangs](../how-to/hangs.md) what it waits for."
         ),
         {
             "InTimeAdvancingState": (
@@ -290,7 +290,7 @@ STANDARD: Final = (
     ),
     Family(
         "Regions",
-        "[Regions](ddm-services.md) has the services by example.",
+        "[Regions](../explanation/ddm-services.md) has the services by example.",
         {
             "InvalidRegion": (
                 "It was deleted, or never committed: `set_range_bounds` alone changes nothing until "

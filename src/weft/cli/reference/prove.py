@@ -1,4 +1,4 @@
-"""`weft prove`: random scripts of calls, the same in several worlds, compared and judged (docs/proving.md)."""
+"""`weft prove`: random scripts of calls, the same in several worlds, compared and judged (docs/how-to/proving.md)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from weft.host.files.modules import read_sources
 from weft.model.errors import SettingsError
 from weft.prove import (
     AtAddress,
+    AtServer,
     Campaign,
-    Certificate,
+    CampaignOutcome,
     MakeWorld,
     MeshedServers,
-    Outcome,
     OwnNodes,
     Script,
-    Served,
+    ServerCertificate,
     Simulated,
     proving_model,
     read_script,
@@ -132,12 +132,12 @@ def _maker(name: str, folder: Path) -> MakeWorld:
         return lambda record: MeshedServers(name == "mesh", record)
     if name == "tls":
         certificate = _certificate(folder)
-        return lambda record: Served("tls", record=record, certificate=certificate)
+        return lambda record: AtServer("tls", record=record, certificate=certificate)
     kind = "ws" if name == "websocket" else "tcp"
-    return lambda record: Served(kind, name != "async", record)
+    return lambda record: AtServer(kind, name != "async", record)
 
 
-def _certificate(folder: Path) -> Certificate:
+def _certificate(folder: Path) -> ServerCertificate:
     """For this machine's loopback, and only for this run."""
     program = shutil.which("openssl")
     if program is None:
@@ -158,15 +158,15 @@ def _certificate(folder: Path) -> Certificate:
         raise SettingsError(
             f"openssl made no certificate for the world tls: {made.stderr.strip().splitlines()[-1:]}"
         )
-    return Certificate(str(cert), str(key))
+    return ServerCertificate(str(cert), str(key))
 
 
-def _silent(seed: int, outcome: Outcome) -> None:
+def _silent(seed: int, outcome: CampaignOutcome) -> None:
     """Where nobody looks."""
 
 
-def _progress(seeds: int) -> Callable[[int, Outcome], None]:
-    def show(seed: int, outcome: Outcome) -> None:
+def _progress(seeds: int) -> Callable[[int, CampaignOutcome], None]:
+    def show(seed: int, outcome: CampaignOutcome) -> None:
         found = f", {len(outcome.findings)} differences" if outcome.findings else ""
         end = "\n" if outcome.seeds == seeds else ""
         text = f"\rseed {seed}: {outcome.seeds} of {seeds}, {outcome.calls} calls, {outcome.callbacks} callbacks{found} "
@@ -175,7 +175,7 @@ def _progress(seeds: int) -> Callable[[int, Outcome], None]:
     return show
 
 
-def _text(outcome: Outcome, worlds: tuple[str, ...]) -> str:
+def _text(outcome: CampaignOutcome, worlds: tuple[str, ...]) -> str:
     lines = []
     for number, finding in enumerate(outcome.findings, 1):
         lines += [f"{number}. seed {finding.seed}, {finding.world}", f"   {finding.what}", ""]

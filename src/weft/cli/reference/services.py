@@ -1,4 +1,4 @@
-"""`weft services`: every service of IEEE 1516.1-2025, under the name it has here; docs/services.md is its `--markdown`.
+"""`weft services`: every service of IEEE 1516.1-2025, under the name it has here; docs/reference/services.md is its `--markdown`.
 
 Nothing is listed by hand: the services are the methods of the two ambassadors, with the clause in their docstrings.
 """
@@ -41,7 +41,9 @@ class ServiceLine(NamedTuple):
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("services", help="list the HLA services and their names in Weft")
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
-    parser.add_argument("--markdown", action="store_true", help="print the list as docs/services.md has it")
+    parser.add_argument(
+        "--markdown", action="store_true", help="print the list as docs/reference/services.md has it"
+    )
     parser.set_defaults(func=run)
 
 

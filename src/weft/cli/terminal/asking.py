@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
-from weft.cli.terminal.facts import Answer, Facts, survey_of_status
+from weft.cli.terminal.facts import SurveyAnswer, survey_of_status
 from weft.console.rates import rated
 from weft.federate import FederateAmbassador, RTIambassador
 from weft.host.operator_keys import operator_credentials
 from weft.model.enums import CallbackModel
 from weft.model.errors import RTIexception
+from weft.model.json_types import JsonObject
 from weft.model.records import Credentials, RtiConfiguration
 
 SHORT = ("federates", "server", "fabric", "recording")
@@ -28,7 +28,7 @@ _HASTE = "FedPro.connect.timeout=3,FedPro.FED_TIMEOUT_RECONNECT=0.1,FedPro.FED_T
 
 
 @dataclass(frozen=True)
-class Door:
+class NodeAccess:
     """How nodes are entered that do not let everybody in."""
 
     password: str | None = None  # NAME:PASSWORD
@@ -51,31 +51,33 @@ class Asker:
         address: str,
         credentials: Credentials | None = None,
         clock: Callable[[], float] = time.monotonic,
-        make: Callable[[], Any] = RTIambassador,
+        make: Callable[[], RTIambassador] = RTIambassador,
     ) -> None:
         self.address = address
         self._credentials = credentials
         self._clock = clock
         self._make = make
-        self._rti: Any = None
+        self._rti: RTIambassador | None = None
         self._node = ""
         self._answered = clock()
         self._knows_surveys = True
-        self._before: Facts = {}
+        self._before: JsonObject = {}
 
-    def ask(self, sections: Sequence[str]) -> Answer:
+    def ask(self, sections: Sequence[str]) -> SurveyAnswer:
         """Never raises for what the other side does: that is what the answer tells."""
         try:
             survey = self._survey(sections)
         except RTIexception as error:
             self.close()
-            return Answer(self.address, {}, str(error), self._node, self._clock() - self._answered)
+            return SurveyAnswer(self.address, {}, str(error), self._node, self._clock() - self._answered)
         self._node = str(survey.get("node") or self.address)
         self._answered = self._clock()
         before, self._before = self._before, survey
-        return Answer(self.address, {**rated(survey, before or None), "node": self._node}, node=self._node)
+        return SurveyAnswer(
+            self.address, {**rated(survey, before or None), "node": self._node}, node=self._node
+        )
 
-    def _survey(self, sections: Sequence[str]) -> Facts:
+    def _survey(self, sections: Sequence[str]) -> JsonObject:
         if self._rti is None:
             rti = self._make()
             where = RtiConfiguration(rti_address=self.address, additional_settings=_HASTE)
@@ -84,8 +86,7 @@ class Asker:
             self._knows_surveys = True
         if self._knows_surveys:
             try:
-                found: Facts = self._rti.query_survey(tuple(sections))
-                return found
+                return self._rti.query_survey(tuple(sections))
             except RTIexception as error:
                 if not _is_unknown(error):
                     raise
@@ -126,12 +127,15 @@ def advice(why: str, with_password: bool = True) -> str:
 
 
 def ask_all(
-    addresses: Sequence[str], door: Door, sections: Sequence[str], make: Callable[[], Any] = RTIambassador
-) -> list[Answer]:
+    addresses: Sequence[str],
+    door: NodeAccess,
+    sections: Sequence[str],
+    make: Callable[[], RTIambassador] = RTIambassador,
+) -> list[SurveyAnswer]:
     """All at the same time: one that does not answer must not hold up the others."""
     credentials = door.credentials()
 
-    def ask(address: str) -> Answer:
+    def ask(address: str) -> SurveyAnswer:
         asker = Asker(address, credentials, make=make)
         try:
             return asker.ask(sections)

@@ -8,19 +8,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Generic, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 
-from weft.cli.terminal.facts import Block, Facts, blocks, wall_of
+from weft.cli.terminal.facts import BlockingFederate, blocks, wall_of
+from weft.console.surveys import FederateFacts, FederationFacts, NodeFacts, SurveyPicture
 from weft.model.records import absence_words
 
 GAP = 2
+Row = TypeVar("Row")
 Span = tuple[str, str]  # a text and its style, as rich calls it; "" for none
 
 
 @dataclass
-class Line:
+class ScreenLine:
     spans: list[Span] = field(default_factory=list)
     subject: tuple[str, str] = ("", "")  # the federation and federate that the line is about
 
@@ -29,11 +31,11 @@ class Line:
         return "".join(text for text, _ in self.spans).rstrip()
 
 
-def line(text: str, style: str = "") -> Line:
-    return Line([(text, style)])
+def line(text: str, style: str = "") -> ScreenLine:
+    return ScreenLine([(text, style)])
 
 
-def clean(value: Any) -> str:
+def clean(value: object) -> str:
     return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in str(value))
 
 
@@ -46,9 +48,9 @@ def fit(text: str, width: int, right: bool = False) -> str:
 
 
 @dataclass(frozen=True)
-class Column:
+class ScreenColumn(Generic[Row]):
     title: str
-    value: Callable[[Facts], str]
+    value: Callable[[Row], str]
     weight: int  # the lowest goes first where there is no room
     right: bool = False
     style: str = ""
@@ -56,8 +58,8 @@ class Column:
 
 
 def table(
-    columns: Sequence[Column], rows: Sequence[tuple[Facts, str, tuple[str, str]]], width: int
-) -> list[Line]:
+    columns: Sequence[ScreenColumn[Row]], rows: Sequence[tuple[Row, str, tuple[str, str]]], width: int
+) -> list[ScreenLine]:
     """A head and a line for each row (facts, style, subject): columns that are empty, or do not fit, are left out."""
     cells = [[clean(column.value(facts)) for column in columns] for facts, _, _ in rows]
     kept = [at for at in range(len(columns)) if any(row[at] for row in cells)]
@@ -70,13 +72,13 @@ def table(
         if wide[widest] == 1:
             break
         wide[widest] -= 1
-    lines = [Line([(_row([columns[at].title for at in kept], kept, wide, columns), "bold")])]
+    lines = [ScreenLine([(_row([columns[at].title for at in kept], kept, wide, columns), "bold")])]
     for (_, style, subject), row in zip(rows, cells, strict=True):
         spans: list[Span] = []
         for place, at in enumerate(kept):
             gap = " " * GAP if place else ""
             spans.append((gap + fit(row[at], wide[at], columns[at].right), columns[at].style or style))
-        lines.append(Line(spans, subject))
+        lines.append(ScreenLine(spans, subject))
     return lines
 
 
@@ -84,7 +86,9 @@ def _total(kept: Sequence[int], wide: dict[int, int]) -> int:
     return sum(wide[at] for at in kept) + GAP * (len(kept) - 1)
 
 
-def _row(texts: Sequence[str], kept: Sequence[int], wide: dict[int, int], columns: Sequence[Column]) -> str:
+def _row(
+    texts: Sequence[str], kept: Sequence[int], wide: dict[int, int], columns: Sequence[ScreenColumn[Row]]
+) -> str:
     parts = [fit(text, wide[at], columns[at].right) for text, at in zip(texts, kept, strict=True)]
     return (" " * GAP).join(parts)
 
@@ -119,7 +123,7 @@ def plural(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
-def headline(picture: Facts) -> str:
+def headline(picture: SurveyPicture) -> str:
     """Who blocks whom and since when, in one sentence."""
     down = [name for name, node in picture["nodes"].items() if node["state"] == "down"]
     lost = f"  Down: {names(down)}." if down else ""
@@ -132,12 +136,12 @@ def headline(picture: Facts) -> str:
     first = found[0]
     more = len({block.federation for block in found}) - 1
     elsewhere = f"  Somebody waits in {plural(more, 'other federation')} too." if more else ""
-    blocker = picture["federations"][first.federation]["federates"].get(first.blocker, {})
-    away = f"  {clean(first.blocker)} {absence_of(blocker)}." if "absence" in blocker else ""
+    blocker = picture["federations"][first.federation]["federates"].get(first.blocker)
+    away = f"  {clean(first.blocker)} {absence_of(blocker)}." if blocker and "absence" in blocker else ""
     return f"{sentence(first, wall_of(picture))}{away}{elsewhere}{lost}"
 
 
-def sentence(block: Block, wall: float = 0.0) -> str:
+def sentence(block: BlockingFederate, wall: float = 0.0) -> str:
     others = len(block.blocked) - 1
     whom = clean(block.blocked[0]) + (f" and {plural(others, 'other')}" if others else "")
     since = ""
@@ -153,10 +157,10 @@ def sentence(block: Block, wall: float = 0.0) -> str:
 # Nodes
 
 
-def node_lines(picture: Facts, width: int) -> list[Line]:
-    rows = [
+def node_lines(picture: SurveyPicture, width: int) -> list[ScreenLine]:
+    rows: list[tuple[NodeFacts, str, tuple[str, str]]] = [
         (
-            {"name": name, **node},
+            {**node, "name": name},
             {"up": "green", "starting": "yellow"}.get(node["state"], "bold red"),
             ("", ""),
         )
@@ -165,63 +169,67 @@ def node_lines(picture: Facts, width: int) -> list[Line]:
     return table(_NODE_COLUMNS, rows, width) if rows else []
 
 
-def _server(key: str, show: Callable[[Any], str]) -> Callable[[Facts], str]:
-    return lambda node: show(node["server"][key]) if key in node.get("server", {}) else ""
+def _server(key: str, show: Callable[[float], str]) -> Callable[[NodeFacts], str]:
+    def text(node: NodeFacts) -> str:
+        value = node["server"].get(key) if "server" in node else None
+        return show(value) if isinstance(value, int | float) else ""
+
+    return text
 
 
-def _links(node: Facts) -> str:
-    links = node.get("fabric", {}).get("links")
+def _links(node: NodeFacts) -> str:
+    links = node["fabric"].get("links") if "fabric" in node else None
     return f"{sum(bool(one.get('up')) for one in links.values())}/{len(links)}" if links else ""
 
 
-_NODE_COLUMNS = (
-    Column("node", lambda node: node["name"], 9, least=8),
-    Column("state", lambda node: node["state"], 10),
-    Column("address", lambda node: node.get("address", ""), 5),
-    Column("sessions", _server("sessions", str), 4, True),
-    Column("messages", _server("messages", "{:,}".format), 3, True),
-    Column("msg/s", _server("messages_rate", "{:,.0f}".format), 7, True),
-    Column("cpu", _server("cpu", "{:.0%}".format), 6, True),
-    Column("memory", _server("resident_bytes", amount), 5, True),
-    Column("links", _links, 6, True),
-    Column("version", lambda node: node.get("version", ""), 1),
-    Column("note", lambda node: node.get("why", ""), 8, least=30),
+_NODE_COLUMNS: tuple[ScreenColumn[NodeFacts], ...] = (
+    ScreenColumn("node", lambda node: node["name"], 9, least=8),
+    ScreenColumn("state", lambda node: node["state"], 10),
+    ScreenColumn("address", lambda node: node.get("address", ""), 5),
+    ScreenColumn("sessions", _server("sessions", str), 4, True),
+    ScreenColumn("messages", _server("messages", "{:,}".format), 3, True),
+    ScreenColumn("msg/s", _server("messages_rate", "{:,.0f}".format), 7, True),
+    ScreenColumn("cpu", _server("cpu", "{:.0%}".format), 6, True),
+    ScreenColumn("memory", _server("resident_bytes", amount), 5, True),
+    ScreenColumn("links", _links, 6, True),
+    ScreenColumn("version", lambda node: node.get("version", ""), 1),
+    ScreenColumn("note", lambda node: node.get("why", ""), 8, least=30),
 )
 
 
 # Federations
 
 
-def federate_columns() -> tuple[Column, ...]:
-    return _FEDERATE_COLUMNS
+def _plain(key: str) -> Callable[[FederateFacts], str]:
+    return lambda one: "" if one.get(key) is None else str(one.get(key))
 
 
-def _plain(key: str) -> Callable[[Facts], str]:
-    return lambda one: "" if one.get(key) is None else str(one[key])
+def _count(key: str) -> Callable[[FederateFacts], str]:
+    def text(one: FederateFacts) -> str:
+        value = one.get(key)
+        return f"{value:,.0f}" if isinstance(value, int | float) and value else ""
+
+    return text
 
 
-def _count(key: str) -> Callable[[Facts], str]:
-    return lambda one: f"{one[key]:,.0f}" if one.get(key) else ""
-
-
-def _role(one: Facts) -> str:
+def _role(one: FederateFacts) -> str:
     return "".join(mark for mark, key in (("R", "regulating"), ("C", "constrained")) if one.get(key)) or "-"
 
 
-def _waits(one: Facts) -> str:
+def _waits(one: FederateFacts) -> str:
     if not one.get("asks"):
         return ""
     long = f" {lasting(float(one['seconds']))}" if "seconds" in one else ""
     return f"for {one.get('requested', '?')} {one['asks']}{long}"
 
 
-def _blocked_by(one: Facts) -> str:
+def _blocked_by(one: FederateFacts) -> str:
     if not one.get("asks"):
         return ""
     return names(one.get("blocked_by") or ["nobody (no federate regulates)"])
 
 
-def notes(one: Facts) -> str:
+def notes(one: FederateFacts) -> str:
     found = []
     if one.get("state", "joined") != "joined":
         found.append(str(one["state"]))
@@ -235,30 +243,32 @@ def notes(one: Facts) -> str:
     return ", ".join(found)
 
 
-def _last(one: Facts) -> str:
+def _last(one: FederateFacts) -> str:
     last = one.get("last_callback")
     return f"{lasting(float(last['ago']))} ago: {last['name']}" if last else ""
 
 
-_FEDERATE_COLUMNS = (
-    Column("federate", lambda one: one["name"], 20, least=8),
-    Column("type", _plain("type"), 2, least=6),
-    Column("node", _plain("node"), 8, least=6),
-    Column("R/C", _role, 6),
-    Column("time", _plain("time"), 18, True),
-    Column("lookahead", lambda one: _plain("lookahead")(one) if one.get("regulating") else "", 7, True),
-    Column("GALT", _plain("galt"), 5, True),
-    Column("waits", _waits, 17, style="yellow", least=20),
-    Column("blocked by", _blocked_by, 19, style="red", least=10),
-    Column("queued", _count("queued"), 9, True),
-    Column("unread", lambda one: amount(one["backlog_bytes"]) if one.get("backlog_bytes") else "", 10, True),
-    Column("calls/s", _count("calls_rate"), 4, True),
-    Column("last callback", _last, 1, least=10),
-    Column("notes", notes, 16, style="magenta", least=24),
+_FEDERATE_COLUMNS: tuple[ScreenColumn[FederateFacts], ...] = (
+    ScreenColumn("federate", lambda one: one["name"], 20, least=8),
+    ScreenColumn("type", _plain("type"), 2, least=6),
+    ScreenColumn("node", _plain("node"), 8, least=6),
+    ScreenColumn("R/C", _role, 6),
+    ScreenColumn("time", _plain("time"), 18, True),
+    ScreenColumn("lookahead", lambda one: _plain("lookahead")(one) if one.get("regulating") else "", 7, True),
+    ScreenColumn("GALT", _plain("galt"), 5, True),
+    ScreenColumn("waits", _waits, 17, style="yellow", least=20),
+    ScreenColumn("blocked by", _blocked_by, 19, style="red", least=10),
+    ScreenColumn("queued", _count("queued"), 9, True),
+    ScreenColumn(
+        "unread", lambda one: amount(one["backlog_bytes"]) if one.get("backlog_bytes") else "", 10, True
+    ),
+    ScreenColumn("calls/s", _count("calls_rate"), 4, True),
+    ScreenColumn("last callback", _last, 1, least=10),
+    ScreenColumn("notes", notes, 16, style="magenta", least=24),
 )
 
 
-def federation_head(name: str, federation: Facts) -> str:
+def federation_head(name: str, federation: FederationFacts) -> str:
     parts = [
         plural(len(federation["federates"]), "federate"),
         plural(federation.get("instances", 0), "instance"),
@@ -268,26 +278,28 @@ def federation_head(name: str, federation: Facts) -> str:
     return f"{clean(name)}: {', '.join(parts)}"
 
 
-def federation_lines(name: str, federation: Facts, width: int, federates: Sequence[str] = ()) -> list[Line]:
+def federation_lines(
+    name: str, federation: FederationFacts, width: int, federates: Sequence[str] = ()
+) -> list[ScreenLine]:
     """A head, the federates (in the order given), and what else is under way."""
     lines = [line(federation_head(name, federation), "bold cyan")]
     lines += [line(f"  {text}") for text in state_texts(federation)]
-    rows = []
+    rows: list[tuple[FederateFacts, str, tuple[str, str]]] = []
     for who in federates or sorted(federation["federates"]):
         one = federation["federates"][who]
         style = "bold red" if one.get("state") == "lost" else "yellow" if one.get("slow") else ""
-        rows.append(({"name": who, **one}, style, (name, who)))
+        rows.append(({**one, "name": who}, style, (name, who)))
     shown = table(_FEDERATE_COLUMNS, rows, width - 2) if rows else []
-    return lines + [Line([("  ", ""), *made.spans], made.subject) for made in shown]
+    return lines + [ScreenLine([("  ", ""), *made.spans], made.subject) for made in shown]
 
 
-def absence_of(one: Facts) -> str:
+def absence_of(one: FederateFacts) -> str:
     """Of a federate from which nothing comes."""
     told = one["absence"]
     return absence_words(str(told["why"]), float(told["seconds"]), float(told["left"]))
 
 
-def state_texts(federation: Facts) -> list[str]:
+def state_texts(federation: FederationFacts) -> list[str]:
     """Pause, save, restore, federates that are away and synchronization points, a sentence for each."""
     found = []
     paused = federation.get("paused")
@@ -295,11 +307,10 @@ def state_texts(federation: Facts) -> list[str]:
         steps = f", {plural(paused['steps'], 'step')} still allowed" if paused.get("steps") else ""
         since = f" since {lasting(float(paused['since']))}" if "since" in paused else ""
         found.append(f"paused by {clean(paused.get('by', 'the operator'))}{since}{steps}")
-    for key in ("save", "restore"):
-        if key in federation:
-            one = federation[key]
-            waits = one.get("waits_for") or []
-            what = f"{key} {clean(one.get('label', ''))!r}: {clean(one.get('state', ''))}"
+    for key, under_way in (("save", federation.get("save")), ("restore", federation.get("restore"))):
+        if under_way is not None:
+            waits = under_way.get("waits_for") or []
+            what = f"{key} {clean(under_way.get('label', ''))!r}: {clean(under_way.get('state', ''))}"
             found.append(f"{what}, waits for {names(waits)}" if waits else what)
     for who, one in sorted(federation["federates"].items()):
         if "absence" in one:
@@ -312,7 +323,7 @@ def state_texts(federation: Facts) -> list[str]:
     return found
 
 
-def recording_texts(picture: Facts) -> list[str]:
+def recording_texts(picture: SurveyPicture) -> list[str]:
     found = []
     silent = [
         name
@@ -337,7 +348,7 @@ def recording_texts(picture: Facts) -> list[str]:
     return found
 
 
-def status_lines(picture: Facts, width: int) -> list[Line]:
+def status_lines(picture: SurveyPicture, width: int) -> list[ScreenLine]:
     """All of `weft status`."""
     lines = [line(headline(picture), "bold")]
     lines += node_lines(picture, width)

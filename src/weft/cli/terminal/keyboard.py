@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 _SEQUENCES = {
     b"\x1b[A": "up", b"\x1bOA": "up", b"\x1b[B": "down", b"\x1bOB": "down",
@@ -71,7 +71,7 @@ class Keyboard:
 
     def __init__(self) -> None:
         self.descriptor = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else -1
-        self._before: list[Any] = []
+        self._before: list[int | list[bytes | int]] = []
         self._keys = Keys()
 
     def __enter__(self) -> Self:

@@ -3,19 +3,17 @@
     rti = weft.CausalRTIambassador()      # the only change to a federate
 
 Interactions, directed interactions, updates and deletions without a time stamp carry a stamp in front of the user's tag; who gets
-one before its causes gets it when they have come.  All else passes through.  See docs/ordering.md, "As middleware".
+one before its causes gets it when they have come.  All else passes through.  See docs/explanation/ordering.md, "As middleware".
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any
 
 from weft.channel import Dependency
-from weft.federate.ambassador import RTIambassador, _join_arguments
+from weft.federate.ambassador import RTIambassador, joining
 from weft.federate.callbacks import FederateAmbassador
 from weft.federate.causal.declaring import Declaring
 from weft.federate.causal.middle import CausalFederateAmbassador
@@ -34,7 +32,7 @@ from weft.model.errors import (
     RTIinternalError,
 )
 from weft.model.handles import FederateHandle
-from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration, Source
+from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +105,8 @@ class CausalRTIambassador(Sending, Declaring):
         self._ready.clear()
         return result
 
-    def join_federation_execution(self, *positional: Any, **named: Any) -> FederateHandle:
-        name, kind, federation, modules = _join_arguments(positional, named)
-        given: list[Any] = [modules] if isinstance(modules, (str, os.PathLike, Source)) else list(modules)
+    def join_federation_execution(self, *positional: object, **named: object) -> FederateHandle:
+        name, kind, federation, given = joining(positional, named)
         join: Callable[..., FederateHandle] = self._rti.join_federation_execution
         who = (kind, federation) if name is None else (name, kind, federation)
         with self._lock:
@@ -193,9 +190,9 @@ class CausalRTIambassador(Sending, Declaring):
         return self._rti.connection
 
 
-def _forward(name: str) -> Callable[..., Any]:
+def _forward(name: str) -> Callable[..., object]:
     @wraps(getattr(RTIambassador, name))
-    def call(self: CausalRTIambassador, *arguments: Any, **named: Any) -> Any:
+    def call(self: CausalRTIambassador, *arguments: object, **named: object) -> object:
         return getattr(self._rti, name)(*arguments, **named)
 
     return call

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Set
 from contextlib import contextmanager
 
 from weft.federate.causal.middle import Middle
-from weft.federate.causal.seat import attributes_of
 from weft.federate.services.calls import AttributeRegions
 from weft.model.errors import RTIexception
 from weft.model.handles import (
@@ -80,7 +79,8 @@ class Declaring(Middle):
         *,
         time: LogicalTime | None = None,
     ) -> None:
-        with self._watched(object_class, attributes_of(attributes_and_regions)):
+        attributes = {each for some, _ in attributes_and_regions for each in some}
+        with self._watched(object_class, attributes):
             self._rti.subscribe_object_class_attributes_with_regions(
                 object_class, attributes_and_regions, update_rate_designator, time=time
             )

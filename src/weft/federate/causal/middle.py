@@ -8,13 +8,13 @@ import time as clock
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from weft.federate.ambassador import RTIambassador
 from weft.federate.callbacks import FederateAmbassador
 from weft.federate.causal.seat import Seat
 from weft.federate.causal.work import Call
 from weft.host import NodeHost
+from weft.model.handles import Handle
 from weft.ordering.group_tags import write_stamp, write_text_stamp
 
 LAST_CALLBACKS = ("federate_resigned", "connection_lost")
@@ -23,16 +23,16 @@ LAST_CALLBACKS = ("federate_resigned", "connection_lost")
 class CausalFederateAmbassador(FederateAmbassador):
     """What the RTI calls back; it hands on to the user's ambassador."""
 
-    def __init__(self, hear: Callable[[str, tuple[Any, ...]], None], user: FederateAmbassador) -> None:
+    def __init__(self, hear: Callable[[str, tuple[object, ...]], None], user: FederateAmbassador) -> None:
         self._hear = hear
         self._user = user
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._user, name)
 
 
 def _heard(method: str) -> Callable[..., None]:
-    def hear(self: CausalFederateAmbassador, *arguments: Any) -> None:
+    def hear(self: CausalFederateAmbassador, *arguments: object) -> None:
         self._hear(method, arguments)
 
     hear.__name__ = method
@@ -67,9 +67,9 @@ class Middle(RTIambassador):
         self._last: Seat | None = None  # for the counts
         self._ready: deque[Call] = deque()
         self._limit = 0  # how many callbacks may run now
-        self._chosen: dict[Any, bool] = {}
+        self._chosen: dict[tuple[type[Handle], Handle], bool] = {}  # another RTI's may be equal
 
-    def _hear(self, method: str, arguments: tuple[Any, ...]) -> None:
+    def _hear(self, method: str, arguments: tuple[object, ...]) -> None:
         """The RTI calls back."""
         with self._lock:
             seat = self._seat

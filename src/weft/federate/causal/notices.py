@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from weft.model.errors import OrderingError
-from weft.ordering.group import Stamp
+from weft.ordering.group import GroupStamp
 from weft.ordering.group_tags import ID_SIZE, read_stamp, write_stamp
 from weft.ordering.tags import TagReader, write_number
 
@@ -41,7 +41,7 @@ PRESENT: Final = 1
 GONE: Final = 2
 
 
-class Notice(NamedTuple):
+class GroupNotice(NamedTuple):
     """Fields that a kind does not have are empty."""
 
     sender: bytes
@@ -49,11 +49,11 @@ class Notice(NamedTuple):
     number: int = 0
     names: tuple[str, ...] = ()
     subject: bytes = b""
-    stamps: tuple[Stamp, ...] = ()
+    stamps: tuple[GroupStamp, ...] = ()
     others: tuple[bytes, ...] = ()
 
 
-def write_notice(notice: Notice) -> bytes:
+def write_notice(notice: GroupNotice) -> bytes:
     out: list[int] = [*notice.sender, notice.kind]
     if notice.kind in (HELLO, HERE, BYE, ABOUT):
         write_number(out, notice.number)
@@ -71,7 +71,7 @@ def write_notice(notice: Notice) -> bytes:
     return bytes(out)
 
 
-def read_notice(data: bytes) -> Notice:
+def read_notice(data: bytes) -> GroupNotice:
     """Refuses, with an OrderingError, what no member can have written."""
     reader = TagReader(data)
     sender, kind = reader.take(ID_SIZE), reader.take(1)[0]
@@ -81,10 +81,10 @@ def read_notice(data: bytes) -> Notice:
     names = _read_names(reader) if kind in (HELLO, HERE, WANT, UNWANT) else ()
     subject = reader.take(ID_SIZE) if kind in (WHO, ABOUT, LOST, ALSO) else b""
     others = tuple(reader.take(ID_SIZE) for _ in range(reader.count())) if kind in (HELLO, HERE, BYE) else ()
-    stamps: tuple[Stamp, ...] = ()
+    stamps: tuple[GroupStamp, ...] = ()
     if kind in (NOTES, ABOUT, LOST, ALSO):
         stamps = tuple(read_stamp(reader) for _ in range(reader.count()))
-    return Notice(sender, kind, number, names, subject, stamps, others)
+    return GroupNotice(sender, kind, number, names, subject, stamps, others)
 
 
 def _write_names(out: list[int], names: Iterable[str]) -> None:

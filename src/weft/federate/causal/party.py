@@ -32,10 +32,10 @@ from weft.federate.causal.notices import (
     UNWANT,
     WANT,
     WHO,
-    Notice,
+    GroupNotice,
 )
 from weft.model.handles import FederateHandle
-from weft.ordering.group import Group, Stamp
+from weft.ordering.group import CausalGroup, GroupStamp
 
 KEPT_NOTES: Final = 64
 
@@ -62,7 +62,7 @@ class Losing:
 
     def __init__(self, awaited: set[bytes]) -> None:
         self.awaited = awaited
-        self.past: dict[int, Stamp] = {}
+        self.past: dict[int, GroupStamp] = {}
 
     def copy(self) -> Losing:
         made = Losing(set(self.awaited))
@@ -79,11 +79,11 @@ class Party:
     def __init__(
         self,
         own: bytes,
-        tell: Callable[[Notice], None],
+        tell: Callable[[GroupNotice], None],
         has_departed: Callable[[FederateHandle], bool | None],
     ) -> None:
         self.own = own
-        self.group = Group(own)
+        self.group = CausalGroup(own)
         self.peers: dict[bytes, Peer] = {}
         self.wants: set[str] = set()  # our own
         self.company = 0  # how many others there are, whether we have heard of them or not
@@ -91,11 +91,10 @@ class Party:
         self.tell = tell
         self.has_departed = has_departed
         self._bound: dict[FederateHandle, bytes] = {}  # the identity a federate has now
-        self._unsaid: list[Stamp] = []
+        self._unsaid: list[GroupStamp] = []
         self._asked: set[bytes] = set()  # somebody wants to know about them
-        self._answers: dict[
-            bytes, dict[bytes, Notice]
-        ] = {}  # about strangers: who knows that they are gone, or nothing
+        # About strangers: who knows that they are gone, or nothing.
+        self._answers: dict[bytes, dict[bytes, GroupNotice]] = {}
         self._losing: dict[bytes, Losing] = {}
         self._spoken: dict[bytes, set[bytes]] = {}  # of whose crash we have told whom
 
@@ -117,9 +116,9 @@ class Party:
         known = tuple(sorted(one for one, peer in self.peers.items() if peer.present))
         for one in known:
             self.peers[one].told = True
-        self.tell(Notice(self.own, kind, self.group.number, tuple(sorted(self.wants)), others=known))
+        self.tell(GroupNotice(self.own, kind, self.group.number, tuple(sorted(self.wants)), others=known))
 
-    def sent(self, stamp: Stamp, sure: bool) -> None:
+    def sent(self, stamp: GroupStamp, sure: bool) -> None:
         """`sure`: everybody who wants messages of this kind gets this one."""
         self._unsaid.append(stamp)
         if not sure or len(self._unsaid) >= KEPT_NOTES:
@@ -128,26 +127,26 @@ class Party:
     def say_notes(self) -> None:
         if self._unsaid:
             stamps, self._unsaid = tuple(self._unsaid), []
-            self.tell(Notice(self.own, NOTES, stamps=stamps))
+            self.tell(GroupNotice(self.own, NOTES, stamps=stamps))
 
     @property
     def unsaid(self) -> int:
         return len(self._unsaid)
 
-    def farewell(self) -> Notice:
+    def farewell(self) -> GroupNotice:
         """What the tag of the deletion says."""
         self.say_notes()
-        return Notice(self.own, BYE, self.group.number, others=tuple(sorted(self._others())))
+        return GroupNotice(self.own, BYE, self.group.number, others=tuple(sorted(self._others())))
 
     def want(self, name: str) -> None:
         if name not in self.wants:
             self.wants.add(name)
-            self.tell(Notice(self.own, WANT, names=(name,)))
+            self.tell(GroupNotice(self.own, WANT, names=(name,)))
 
     def unwant(self, name: str) -> None:
         if name in self.wants:
             self.wants.discard(name)
-            self.tell(Notice(self.own, UNWANT, names=(name,)))
+            self.tell(GroupNotice(self.own, UNWANT, names=(name,)))
 
     def all_want(self, lineage: list[str]) -> bool:
         """Do all others want this class or one above it?"""
@@ -155,7 +154,7 @@ class Party:
 
     # Messages of others
 
-    def is_from(self, stamp: Stamp, federate: FederateHandle) -> bool:
+    def is_from(self, stamp: GroupStamp, federate: FederateHandle) -> bool:
         """Is this a stamp of the federate that sent it?  One without the middleware may repeat a tag that it has seen."""
         peer = self.peers.get(stamp.source)
         if peer is not None:
@@ -195,25 +194,25 @@ class Party:
     def _ask(self, strangers: Iterable[bytes]) -> None:
         for stranger in strangers:
             self._answers.setdefault(stranger, {})
-            self.tell(Notice(self.own, WHO, subject=stranger))
+            self.tell(GroupNotice(self.own, WHO, subject=stranger))
 
     def knows(self, federate: FederateHandle) -> bool:
         """Is it a member?"""
         return federate in self._bound
 
-    def arrive(self, stamp: Stamp, payload: object, in_turn: bool = True) -> list[object]:
+    def arrive(self, stamp: GroupStamp, payload: object, in_turn: bool = True) -> list[object]:
         if stamp.source in self._losing:
             self.group.counts.refused += 1
             return []
         released = self.group.arrive(stamp, payload, in_turn)
         return released + self._settle()
 
-    def refuses(self, stamp: Stamp) -> bool:
+    def refuses(self, stamp: GroupStamp) -> bool:
         return stamp.source in self._losing or stamp.source in self.group.lost
 
     # Notices of others
 
-    def hear(self, notice: Notice, federate: FederateHandle) -> list[object]:
+    def hear(self, notice: GroupNotice, federate: FederateHandle) -> list[object]:
         """What may be delivered now."""
         if notice.sender == self.own:
             return []
@@ -221,12 +220,12 @@ class Party:
         released = act(self, notice, federate)
         return released + self._settle()
 
-    def _hello(self, notice: Notice, federate: FederateHandle) -> list[object]:
+    def _hello(self, notice: GroupNotice, federate: FederateHandle) -> list[object]:
         released = self._here(notice, federate)
         self.greet(HERE)
         return released
 
-    def _here(self, notice: Notice, federate: FederateHandle) -> list[object]:
+    def _here(self, notice: GroupNotice, federate: FederateHandle) -> list[object]:
         released: list[object] = []
         before = self._bound.get(federate)
         if before is not None and before != notice.sender and self.peers[before].present:
@@ -256,7 +255,7 @@ class Party:
         """Some do not know yet that we know them."""
         return any(peer.present and not peer.told for peer in self.peers.values())
 
-    def _notes(self, notice: Notice, federate: FederateHandle) -> list[object]:
+    def _notes(self, notice: GroupNotice, federate: FederateHandle) -> list[object]:
         released: list[object] = []
         if notice.sender in self._losing:
             return released
@@ -265,13 +264,13 @@ class Party:
                 released += self.group.note(stamp)
         return released
 
-    def _want(self, notice: Notice, federate: FederateHandle) -> list[object]:
+    def _want(self, notice: GroupNotice, federate: FederateHandle) -> list[object]:
         peer = self.peers.get(notice.sender)
         if peer is not None:
             peer.wants.update(notice.names)
         return []
 
-    def _unwant(self, notice: Notice, federate: FederateHandle) -> list[object]:
+    def _unwant(self, notice: GroupNotice, federate: FederateHandle) -> list[object]:
         """Messages that it was sure to get when they were sent may not have reached it."""
         peer = self.peers.get(notice.sender)
         if peer is not None:
@@ -279,13 +278,13 @@ class Party:
         self.say_notes()
         return []
 
-    def _bye(self, notice: Notice, federate: FederateHandle) -> list[object]:
+    def _bye(self, notice: GroupNotice, federate: FederateHandle) -> list[object]:
         """If it has answered us, all it has sent since is still coming; if not, the others are asked about it."""
         self._meet(notice.sender, federate)
         self._fresh.clear()
         return self._part_with(notice.sender)
 
-    def _who(self, notice: Notice, federate: FederateHandle) -> list[object]:
+    def _who(self, notice: GroupNotice, federate: FederateHandle) -> list[object]:
         self._meet(notice.sender, federate)
         if notice.subject == self.own:
             self.greet(HERE)
@@ -300,9 +299,9 @@ class Party:
 
     def _speak_about(self, identity: bytes, known: int) -> None:
         past = tuple(self.group.past(identity)) if known == GONE else ()
-        self.tell(Notice(self.own, ABOUT, known, subject=identity, stamps=past))
+        self.tell(GroupNotice(self.own, ABOUT, known, subject=identity, stamps=past))
 
-    def _about(self, notice: Notice, federate: FederateHandle) -> list[object]:
+    def _about(self, notice: GroupNotice, federate: FederateHandle) -> list[object]:
         answers = self._answers.get(notice.subject)
         if answers is None:
             return []
@@ -312,7 +311,7 @@ class Party:
             answers[notice.sender] = notice
         return self._forget_strangers()
 
-    def _lost(self, notice: Notice, federate: FederateHandle) -> list[object]:
+    def _lost(self, notice: GroupNotice, federate: FederateHandle) -> list[object]:
         if notice.subject == self.own:
             return []
         released = self.lose(notice.subject)
@@ -330,7 +329,7 @@ class Party:
         losing.awaited.discard(notice.sender)
         return released + self._finish()
 
-    _ACTS: ClassVar[dict[int, Callable[[Party, Notice, FederateHandle], list[object]]]] = {
+    _ACTS: ClassVar[dict[int, Callable[[Party, GroupNotice, FederateHandle], list[object]]]] = {
         HELLO: _hello,
         HERE: _here,
         NOTES: _notes,
@@ -370,7 +369,7 @@ class Party:
         """All who hear of a crash wait for the word of all others."""
         self._spoken[identity] = self._others(identity)
         past = tuple(self.group.past(identity))
-        self.tell(Notice(self.own, kind, subject=identity, stamps=past))
+        self.tell(GroupNotice(self.own, kind, subject=identity, stamps=past))
 
     def _part_with(self, identity: bytes) -> list[object]:
         peer = self.peers.get(identity)

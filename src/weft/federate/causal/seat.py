@@ -11,7 +11,7 @@ import inspect
 import secrets
 from collections import Counter, deque
 from collections.abc import Callable
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final, TypeVar
 
 from weft.federate.ambassador import RTIambassador
 from weft.federate.callbacks import FederateAmbassador
@@ -23,9 +23,17 @@ from weft.federate.causal.module import (
     OBJECT,
     PARAMETER,
 )
-from weft.federate.causal.notices import BYE, HERE, Notice, as_opaque, from_opaque, read_notice, write_notice
+from weft.federate.causal.notices import (
+    BYE,
+    HERE,
+    GroupNotice,
+    as_opaque,
+    from_opaque,
+    read_notice,
+    write_notice,
+)
 from weft.federate.causal.party import KEPT_NOTES, Party
-from weft.federate.causal.work import Call, Held, SeatCounts, Work
+from weft.federate.causal.work import Call, HeldCallback, SeatCounts, Work
 from weft.model.errors import (
     FederateHandleNotKnown,
     InvalidFederateHandle,
@@ -33,13 +41,8 @@ from weft.model.errors import (
     OrderingError,
     RTIexception,
 )
-from weft.model.handles import (
-    AttributeHandle,
-    FederateHandle,
-    InteractionClassHandle,
-    ObjectClassHandle,
-    ObjectInstanceHandle,
-)
+from weft.model.handles import FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle
+from weft.ordering.group import GroupStamp
 from weft.ordering.group_tags import ID_SIZE, split_tag
 
 # The places of the tag, of the sender and of the instance (none: -1) among the arguments.
@@ -55,6 +58,8 @@ ABOUT_INSTANCES: Final = frozenset(
     for name, method in vars(FederateAmbassador).items()
     if inspect.isfunction(method) and list(inspect.signature(method).parameters)[1:2] == ["object_instance"]
 )
+
+Kind = TypeVar("Kind")
 
 
 class Seat:
@@ -131,7 +136,7 @@ class Seat:
 
     # --- telling the others -----------------------------------------------------------------------------------
 
-    def _tell(self, notice: Notice) -> None:
+    def _tell(self, notice: GroupNotice) -> None:
         self._outbox.append(write_notice(notice))
         self.retry()
 
@@ -184,7 +189,7 @@ class Seat:
 
     # --- callbacks --------------------------------------------------------------------------------------------
 
-    def hear(self, method: str, arguments: tuple[Any, ...]) -> list[Call]:
+    def hear(self, method: str, arguments: tuple[object, ...]) -> list[Call]:
         if self._outbox:
             self.retry()
         before: list[Call] = self._look_around() if self._uncertain else []
@@ -199,22 +204,22 @@ class Seat:
         return [*before, (method, arguments)]
 
     def _ordered(
-        self, method: str, arguments: tuple[Any, ...], tag_at: int, sender_at: int, instance_at: int
+        self, method: str, arguments: tuple[object, ...], tag_at: int, sender_at: int, instance_at: int
     ) -> list[Call]:
         if instance_at < 0:
             instance = None
             if arguments[0] == self.interaction:
                 return self._notice(arguments)
         else:
-            instance = arguments[instance_at]
+            instance = _as(ObjectInstanceHandle, arguments[instance_at])
             ours = self._ours(method, arguments, instance)
             if ours is not None:
                 return ours
         party = self.party
-        sender = arguments[sender_at]
-        stamp, tag = split_tag(arguments[tag_at])
+        sender, whole = _as(FederateHandle, arguments[sender_at]), _as(bytes, arguments[tag_at])
+        stamp, tag = split_tag(whole)
         if stamp is None:
-            if len(tag) != len(arguments[tag_at]) and party.knows(sender):
+            if len(tag) != len(whole) and party.knows(sender):
                 arguments = (*arguments[:tag_at], tag, *arguments[tag_at + 1 :])
             return self._unordered(method, arguments, instance)
         if not party.is_from(stamp, sender):
@@ -222,9 +227,9 @@ class Seat:
         arguments = (*arguments[:tag_at], tag, *arguments[tag_at + 1 :])
         if method == REMOVE and party.refuses(stamp):
             return self._unordered(method, arguments, instance)  # the instance is gone, whoever crashed
-        return self._admit(stamp, Held(method, arguments, instance))
+        return self._admit(stamp, HeldCallback(method, arguments, instance))
 
-    def _admit(self, stamp: Any, held: Held) -> list[Call]:
+    def _admit(self, stamp: GroupStamp, held: HeldCallback) -> list[Call]:
         if held.instance is not None:
             self.work.holding[held.instance] += 1
         refused = self.party.group.counts.refused
@@ -236,7 +241,7 @@ class Seat:
         return self._release(released)
 
     def _unordered(
-        self, method: str, arguments: tuple[Any, ...], instance: ObjectInstanceHandle | None
+        self, method: str, arguments: tuple[object, ...], instance: ObjectInstanceHandle | None
     ) -> list[Call]:
         work = self.work
         if instance is not None and (
@@ -249,7 +254,7 @@ class Seat:
     def _release(self, released: list[object]) -> list[Call]:
         out: list[Call] = []
         for held in released:
-            assert isinstance(held, Held)
+            assert isinstance(held, HeldCallback)
             instance = held.instance
             if held.since >= 0:
                 self.counts.longest_wait = max(self.counts.longest_wait, self.now() - held.since)
@@ -265,7 +270,7 @@ class Seat:
             out += self._let_go(held)
         return out
 
-    def _let_go(self, held: Held) -> list[Call]:
+    def _let_go(self, held: HeldCallback) -> list[Call]:
         """One message less is held about its instance; what follows the last."""
         work, instance = self.work, held.instance
         if instance is None:
@@ -279,17 +284,17 @@ class Seat:
 
     # --- what is the middleware's own -------------------------------------------------------------------------
 
-    def _notice(self, arguments: tuple[Any, ...]) -> list[Call]:
+    def _notice(self, arguments: tuple[object, ...]) -> list[Call]:
         try:
-            notice = read_notice(from_opaque(arguments[1].get(self.parameter, b"")))
+            notice = read_notice(from_opaque(_as(bytes, _as(dict, arguments[1]).get(self.parameter, b""))))
         except OrderingError:
             return []  # somebody else uses our class
         if notice.kind == BYE:
             return []
-        return self._release(self.party.hear(notice, arguments[4]))
+        return self._release(self.party.hear(notice, _as(FederateHandle, arguments[4])))
 
     def _ours(
-        self, method: str, arguments: tuple[Any, ...], instance: ObjectInstanceHandle
+        self, method: str, arguments: tuple[object, ...], instance: ObjectInstanceHandle
     ) -> list[Call] | None:
         """None: it is the federate's."""
         work = self.work
@@ -303,8 +308,8 @@ class Seat:
             about = work.federates.pop(instance)
             return ([(method, arguments)] if shown else []) + self._gone(about)
         if method == "reflect_attribute_values":
-            values = dict(arguments[1])
-            about = values.get(self.federate_attribute, b"")
+            values = dict(_as(dict, arguments[1]))
+            about = _as(bytes, values.get(self.federate_attribute, b""))
             if about:
                 work.federates[instance] = about[4:]  # HLAhandle: a count and the bytes
                 work.departed.discard(about[4:])
@@ -315,12 +320,13 @@ class Seat:
             return []
         return [(method, arguments)]
 
-    def _farewell(self, arguments: tuple[Any, ...]) -> list[Call]:
-        self.work.members.pop(arguments[0], None)
+    def _farewell(self, arguments: tuple[object, ...]) -> list[Call]:
+        instance, tag, sender = arguments[:3]
+        self.work.members.pop(_as(ObjectInstanceHandle, instance), None)
         released: list[object] = []
         try:
-            notice = read_notice(arguments[1])
-            released += self.party.hear(notice, arguments[2]) if notice.kind == BYE else []
+            notice = read_notice(_as(bytes, tag))
+            released += self.party.hear(notice, _as(FederateHandle, sender)) if notice.kind == BYE else []
         except OrderingError:
             pass  # deleted by the RTI: the MOM says more
         return self._release(released) + self._count()
@@ -361,10 +367,10 @@ class Seat:
             self._uncertain = True  # not now: the federation is being saved or restored
         return False
 
-    def _discover(self, method: str, arguments: tuple[Any, ...]) -> list[Call]:
-        instance, object_class = arguments[0], arguments[1]
+    def _discover(self, method: str, arguments: tuple[object, ...]) -> list[Call]:
+        instance, object_class = _as(ObjectInstanceHandle, arguments[0]), arguments[1]
         if object_class == self.object_class:
-            self.work.members[instance] = arguments[3].encode()
+            self.work.members[instance] = _as(FederateHandle, arguments[3]).encode()
             return self._count()
         if object_class == self.federate_class:
             self.work.federates[instance] = b""
@@ -373,19 +379,20 @@ class Seat:
             self.work.shown.add(instance)
         return self._unordered(method, arguments, instance)
 
-    def _about_instance(self, method: str, arguments: tuple[Any, ...]) -> list[Call]:
-        instance = arguments[0]
+    def _about_instance(self, method: str, arguments: tuple[object, ...]) -> list[Call]:
+        instance = _as(ObjectInstanceHandle, arguments[0])
         ours = self._ours(method, arguments, instance)
         return self._unordered(method, arguments, instance) if ours is None else ours
 
-    def _class_advisory(self, method: str, arguments: tuple[Any, ...]) -> list[Call]:
+    def _class_advisory(self, method: str, arguments: tuple[object, ...]) -> list[Call]:
         return [] if arguments[0] == self.object_class else [(method, arguments)]
 
-    def _interaction_advisory(self, method: str, arguments: tuple[Any, ...]) -> list[Call]:
+    def _interaction_advisory(self, method: str, arguments: tuple[object, ...]) -> list[Call]:
         return [] if arguments[0] == self.interaction else [(method, arguments)]
 
-    def _transportation(self, method: str, arguments: tuple[Any, ...]) -> list[Call]:
+    def _transportation(self, method: str, arguments: tuple[object, ...]) -> list[Call]:
         federate, interaction_class, transportation = arguments
+        assert isinstance(interaction_class, InteractionClassHandle)
         if federate != self.federate or not self._asked[interaction_class]:
             return [(method, arguments)]
         self._asked[interaction_class] -= 1
@@ -394,16 +401,16 @@ class Seat:
 
     # --- save, restore, the end -------------------------------------------------------------------------------
 
-    def _save(self, method: str, arguments: tuple[Any, ...]) -> list[Call]:
+    def _save(self, method: str, arguments: tuple[object, ...]) -> list[Call]:
         """What is held belongs to this federate already, as far as the RTI knows: it is kept here."""
-        self._saves[arguments[0]] = self.work.copy()
+        self._saves[str(arguments[0])] = self.work.copy()
         return [(method, arguments)]
 
-    def _restore(self, method: str, arguments: tuple[Any, ...]) -> list[Call]:
-        self._restoring = arguments[0]
+    def _restore(self, method: str, arguments: tuple[object, ...]) -> list[Call]:
+        self._restoring = str(arguments[0])
         return [(method, arguments)]
 
-    def _restored(self, method: str, arguments: tuple[Any, ...]) -> list[Call]:
+    def _restored(self, method: str, arguments: tuple[object, ...]) -> list[Call]:
         saved = self._saves.get(self._restoring)
         self._outbox.clear()
         if saved is not None:
@@ -413,12 +420,12 @@ class Seat:
             self.start()
         return [(method, arguments)]
 
-    def _end(self, method: str, arguments: tuple[Any, ...]) -> list[Call]:
+    def _end(self, method: str, arguments: tuple[object, ...]) -> list[Call]:
         """Nothing more will come: the federate gets what was held, and then hears of the end."""
         out = self._release(self.party.group.give_up())
         return [*out, (method, arguments)]
 
-    _SPECIAL: ClassVar[dict[str, Callable[[Seat, str, tuple[Any, ...]], list[Call]]]] = {
+    _SPECIAL: ClassVar[dict[str, Callable[[Seat, str, tuple[object, ...]], list[Call]]]] = {
         "discover_object_instance": _discover,
         "start_registration_for_object_class": _class_advisory,
         "stop_registration_for_object_class": _class_advisory,
@@ -433,6 +440,7 @@ class Seat:
     }
 
 
-def attributes_of(pairs: Any) -> set[AttributeHandle]:
-    """All attributes in pairs of attributes and regions."""
-    return {attribute for attributes, _ in pairs for attribute in attributes}
+def _as(kind: type[Kind], value: object) -> Kind:
+    """An argument of a callback is what that callback says."""
+    assert isinstance(value, kind)
+    return value

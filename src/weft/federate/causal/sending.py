@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
-from typing import Any
 
 from weft.federate.causal.middle import Middle
 from weft.model.enums import OrderType
 from weft.model.handles import (
     AttributeHandle,
     InteractionClassHandle,
+    ObjectClassHandle,
     ObjectInstanceHandle,
     ParameterHandle,
     RegionHandle,
@@ -29,16 +29,13 @@ class Sending(Middle):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        if order is not None and order is not OrderType.CAUSAL:
-            return self._rti.send_interaction(
-                interaction_class, parameter_values, user_supplied_tag, time, order=order
-            )
         return self._send(
             self._rti.send_interaction,
             (interaction_class, parameter_values),
             user_supplied_tag,
             time,
-            lambda: self._is_chosen(interaction_class, self._rti.get_interaction_class_name),
+            order,
+            lambda: self._is_chosen(interaction_class),
             interaction_class,
         )
 
@@ -52,16 +49,13 @@ class Sending(Middle):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        if order is not None and order is not OrderType.CAUSAL:
-            return self._rti.send_interaction_with_regions(
-                interaction_class, parameter_values, regions, user_supplied_tag, time, order=order
-            )
         return self._send(
             self._rti.send_interaction_with_regions,
             (interaction_class, parameter_values, regions),
             user_supplied_tag,
             time,
-            lambda: self._is_chosen(interaction_class, self._rti.get_interaction_class_name),
+            order,
+            lambda: self._is_chosen(interaction_class),
         )
 
     def send_directed_interaction(
@@ -74,16 +68,13 @@ class Sending(Middle):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        if order is not None and order is not OrderType.CAUSAL:
-            return self._rti.send_directed_interaction(
-                interaction_class, object_instance, parameter_values, user_supplied_tag, time, order=order
-            )
         return self._send(
             self._rti.send_directed_interaction,
             (interaction_class, object_instance, parameter_values),
             user_supplied_tag,
             time,
-            lambda: self._is_chosen(interaction_class, self._rti.get_interaction_class_name),
+            order,
+            lambda: self._is_chosen(interaction_class),
         )
 
     def update_attribute_values(
@@ -95,15 +86,12 @@ class Sending(Middle):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        if order is not None and order is not OrderType.CAUSAL:
-            return self._rti.update_attribute_values(
-                object_instance, attribute_values, user_supplied_tag, time, order=order
-            )
         return self._send(
             self._rti.update_attribute_values,
             (object_instance, attribute_values),
             user_supplied_tag,
             time,
+            order,
             lambda: self._is_chosen_instance(object_instance),
             part=True,
         )
@@ -116,27 +104,32 @@ class Sending(Middle):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        if order is not None and order is not OrderType.CAUSAL:
-            return self._rti.delete_object_instance(object_instance, user_supplied_tag, time, order=order)
         return self._send(
             self._rti.delete_object_instance,
             (object_instance,),
             user_supplied_tag,
             time,
+            order,
             lambda: self._is_chosen_instance(object_instance),
         )
 
     def _send(
         self,
         service: Callable[..., MessageRetractionReturn | None],
-        arguments: tuple[Any, ...],
+        arguments: tuple[object, ...],
         tag: bytes,
         time: LogicalTime | None,
+        order: OrderType | None,
         is_chosen: Callable[[], bool],
         surely: InteractionClassHandle | None = None,
         part: bool = False,
     ) -> MessageRetractionReturn | None:
-        """Numbers are given in the order in which messages are sent, so one is sent after the other."""
+        """Numbers are given in the order in which messages are sent, so one is sent after the other.
+
+        What is to go in another order is the RTI's to order.
+        """
+        if order is not None and order is not OrderType.CAUSAL:
+            return service(*arguments, tag, time, order=order)
         with self._lock:
             seat = self._seat
             if seat is None or not isinstance(tag, bytes):  # the RTI says what is wrong
@@ -158,16 +151,18 @@ class Sending(Middle):
             seat.party.sent(stamp, surely is not None and seat.is_sure(surely))
             return result
 
-    def _is_chosen(self, handle: Any, name_of: Callable[[Any], str]) -> bool:
+    def _is_chosen(self, handle: InteractionClassHandle | ObjectClassHandle) -> bool:
         """Of the classes given, is it one, or below one?"""
         key = (type(handle), handle)
         found = self._chosen.get(key)
         if found is None:
-            name = f".{name_of(handle)}."
-            found = any(f".{chosen}." in name for chosen in self._classes or ())
+            if isinstance(handle, InteractionClassHandle):
+                name = self._rti.get_interaction_class_name(handle)
+            else:
+                name = self._rti.get_object_class_name(handle)
+            found = any(f".{chosen}." in f".{name}." for chosen in self._classes or ())
             self._chosen[key] = found
         return found
 
     def _is_chosen_instance(self, instance: ObjectInstanceHandle) -> bool:
-        object_class = self._rti.get_known_object_class_handle(instance)
-        return self._is_chosen(object_class, self._rti.get_object_class_name)
+        return self._is_chosen(self._rti.get_known_object_class_handle(instance))

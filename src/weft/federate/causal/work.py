@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from weft.federate.causal.party import Party
 from weft.model.handles import ObjectInstanceHandle
 
-Call = tuple[str, tuple[Any, ...]]
+Call = tuple[str, tuple[object, ...]]
 
 
-class Held:
+class HeldCallback:
     """A callback that may have to wait."""
 
     __slots__ = ("arguments", "instance", "method", "since")
 
     def __init__(
-        self, method: str, arguments: tuple[Any, ...], instance: ObjectInstanceHandle | None
+        self, method: str, arguments: tuple[object, ...], instance: ObjectInstanceHandle | None
     ) -> None:
         self.method = method
         self.arguments = arguments
@@ -32,9 +31,8 @@ class Work:
         self.party = party
         self.member: ObjectInstanceHandle | None = None  # our own instance
         self.members: dict[ObjectInstanceHandle, bytes] = {}  # those of the others, and whose
-        self.federates: dict[
-            ObjectInstanceHandle, bytes
-        ] = {}  # of the MOM: whom each is about, as far as known
+        # Of the MOM: whom each is about, as far as known.
+        self.federates: dict[ObjectInstanceHandle, bytes] = {}
         self.departed: set[bytes] = set()  # federates that are gone, also those we hear of only later
         self.shown: set[ObjectInstanceHandle] = set()  # those of the MOM that the federate knows of
         self.holding: Counter[ObjectInstanceHandle] = Counter()

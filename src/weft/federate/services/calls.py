@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence, Set
-from typing import Any, Final, NoReturn
+from collections.abc import Collection, Hashable, Iterable, Sequence, Set
+from typing import Final, NoReturn, TypeVar
 
-from weft.federate.awaited import Awaited
+from weft.federate.awaited import GRANT, Awaited, pairs
 from weft.federate.services.kinds import FLOAT, Kind, Times, misfit, refusal
 from weft.federate.services.refused import TABLE
 from weft.host.client.connection import RemoteConnection
 from weft.host.connection import Connection
-from weft.model.errors import NotConnected, RTIexception
-from weft.model.handles import AttributeHandle, RegionHandle
+from weft.model.enums import OrderType
+from weft.model.errors import NotConnected, RTIexception, RTIinternalError
+from weft.model.handles import AttributeHandle, Handle, RegionHandle
+from weft.model.records import MessageRetractionReturn
+from weft.model.time import LogicalTime
 
 AttributeRegions = Sequence[tuple[Set[AttributeHandle], Set[RegionHandle]]]
 
 NOT_CONNECTED = "not connected to an RTI; call connect first"
-_UNTIMED: Final = {"send_interaction": 3, "update_attribute_values": 3}
-"""What is called most: while there is no time among so many arguments, they are looked at only if the call fails."""
+
+_NOTHING: Final = Awaited()
+"""What is pending for who is not asked to wait; never changed."""
+
+Answer = TypeVar("Answer")
+Kept = TypeVar("Kept", bound=Hashable)
+SomeHandle = TypeVar("SomeHandle", bound=Handle)
 
 
 class Calls:
-    """Holds the connection; `_call` is the one way by which services reach the RTI."""
+    """Holds the connection; `_call`, `_call_once` and `_send_most` are the ways by which services reach the RTI."""
 
     _connection: Connection | None = None
     _absent = NOT_CONNECTED  # why there is none
@@ -29,20 +37,52 @@ class Calls:
     _paused: type[RTIexception] | None = None  # what calls are refused with, while saving or restoring
     _awaited: Awaited
 
-    def _call(self, service: str, arguments: tuple[Any, ...]) -> Any:
+    def _call(self, service: str, arguments: tuple[object, ...]) -> object:
         connection = self._connection
         if connection is None:
             raise NotConnected(self._absent)
-        if len(arguments) == _UNTIMED.get(service):
-            try:
-                return connection.call(service, arguments)
-            except RTIexception:
-                self._look_at(service, arguments)
-                raise
         self._look_at(service, arguments)
         return connection.call(service, arguments)
 
-    def _look_at(self, service: str, arguments: tuple[Any, ...]) -> None:
+    def _ask(self, kind: type[Answer], service: str, *arguments: object) -> Answer:
+        """A call that answers with one of that kind."""
+        found = self._call(service, arguments)
+        if not isinstance(found, kind):
+            raise _unexpected(service, found)
+        return found
+
+    def _ask_handles(self, kind: type[SomeHandle], service: str, *arguments: object) -> frozenset[SomeHandle]:
+        """A call that answers with a set of handles."""
+        found = self._ask(frozenset, service, *arguments)
+        if not all(isinstance(each, kind) for each in found):
+            raise _unexpected(service, found)
+        return found
+
+    def _send_message(
+        self, service: str, arguments: tuple[object, ...], time: LogicalTime | None, order: OrderType | None
+    ) -> MessageRetractionReturn | None:
+        """A message, with a time stamp, in an order of its own, both or neither."""
+        arguments = with_last(arguments, time) if order is None else (*arguments, time, order)
+        found = self._call(service, arguments)
+        if found is None or isinstance(found, MessageRetractionReturn):
+            return found
+        raise _unexpected(service, found)
+
+    def _send_most(self, service: str, arguments: tuple[object, ...]) -> MessageRetractionReturn | None:
+        """A message without time stamp or order of its own, as most are: its arguments are looked at only if the call fails."""
+        connection = self._connection
+        if connection is None:
+            raise NotConnected(self._absent)
+        try:
+            found = connection.call(service, arguments)
+        except RTIexception:
+            self._look_at(service, arguments)
+            raise
+        if found is None or isinstance(found, MessageRetractionReturn):
+            return found
+        raise _unexpected(service, found)
+
+    def _look_at(self, service: str, arguments: tuple[object, ...]) -> None:
         """Refuse the call if an argument is not of the kind that the service takes."""
         found = misfit(service, arguments, self._times)
         if found is not None:
@@ -53,45 +93,89 @@ class Calls:
         raised = {error for error, services in TABLE.items() if service in services.split()}
         raise refusal(service, kind, value, raised, self._times)
 
-    def _pending(self) -> Awaited | None:
-        """What this federate has asked for and not been told; None if the RTI is to say what is wrong with any call."""
+    def _pending(self) -> Awaited:
+        """What this federate has asked for and not been told; nothing if the RTI is to say what is wrong with any call."""
         connection = self._connection
         if connection is None or self._paused is not None:
-            return None
-        if self._awaited.grant and isinstance(connection, RemoteConnection) and connection.advance_refused():
-            self._awaited.grant = False
+            return _NOTHING
+        asked = self._awaited.time_states
+        if GRANT in asked and isinstance(connection, RemoteConnection) and connection.advance_refused():
+            asked.discard(GRANT)
             complaint = connection.complaint()  # unless another call has told of it
             if complaint is not None:
                 raise complaint
         return self._awaited
 
+    def _refuse_unowned(self, service: str, arguments: tuple[object, ...], attributes: object) -> None:
+        """Attributes of the first argument are owned once this federate has been told so."""
+        pending = self._pending()
+        if pending.wanted:
+            self._look_at(service, arguments)
+            pending.refuse_unowned(pairs(arguments[0], attributes))
+
+    def _call_owner(self, service: str, *arguments: object) -> object:
+        """A call that only the owner of attributes may make; the first two arguments are the instance and these."""
+        if self._awaited.wanted:
+            self._refuse_unowned(service, arguments, arguments[1])
+        return self._call(service, arguments)
+
     def _require_told(self, names: object) -> None:
         """Names whose reservation was asked for are reserved once this federate has been told so."""
-        pending = self._pending()
-        if pending is not None and isinstance(names, Iterable):
-            pending.refuse_names(names)
+        if isinstance(names, Iterable):
+            self._pending().refuse_names(names)
+
+    def _told_names(self, name: str | None) -> tuple[str, ...]:
+        """The name as arguments of a registration: none, or one whose reservation this federate has been told of."""
+        if name is None:
+            return ()
+        self._require_told((name,))
+        return (name,)
 
     def _call_once(
         self,
         service: str,
-        arguments: tuple[Any, ...],
-        kept: set[Hashable],
-        asked: Iterable[Hashable],
+        arguments: tuple[object, ...],
+        kept: set[Kept],
+        asked: Collection[Kept],
         refusal: tuple[type[RTIexception], str] | None = None,
     ) -> None:
         """A call whose outcome is told by a callback: until then these are kept, and asked for again they are refused."""
-        if self._connection is None:
+        connection = self._connection
+        if connection is None:
             raise NotConnected(self._absent)
         self._look_at(service, arguments)
         new = [one for one in asked if one not in kept]
-        if refusal is not None and self._pending() is not None:
+        if refusal is not None and self._pending() is self._awaited:
             for one in asked:
                 if one in kept:
                     kind, why = refusal
                     raise kind(f"{one!r}: {why}")
         kept.update(new)
         try:
-            self._call(service, arguments)
+            connection.call(service, arguments)
         except BaseException:
             kept.difference_update(new)
             raise
+
+
+def with_last(arguments: tuple[object, ...], last: object) -> tuple[object, ...]:
+    """These arguments and one more, unless that is left out."""
+    return arguments if last is None else (*arguments, last)
+
+
+def _answer(kind: type[Answer], service: str, found: object) -> Answer:
+    if not isinstance(found, kind):
+        raise _unexpected(service, found)
+    return found
+
+
+def handles_in(kind: type[SomeHandle], service: str, found: object) -> frozenset[SomeHandle]:
+    """The answer of a service, if it is a set of such handles."""
+    answered = _answer(frozenset, service, found)
+    if not all(isinstance(each, kind) for each in answered):
+        raise _unexpected(service, found)
+    return answered
+
+
+def _unexpected(service: str, found: object) -> RTIinternalError:
+    return RTIinternalError(f"{service}: the RTI answered with {found!r}, which is no answer to that")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from typing import Any
 
-from weft.federate.services.calls import AttributeRegions, Calls
+from weft.federate.services.calls import AttributeRegions, Calls, with_last
 from weft.federate.services.kinds import as_dict, as_pairs, as_set
 from weft.model.enums import OrderType
 from weft.model.handles import (
@@ -20,32 +19,27 @@ from weft.model.records import MessageRetractionReturn
 from weft.model.time import LogicalTime
 
 
-def _timed(arguments: tuple[Any, ...], time: LogicalTime | None) -> tuple[Any, ...]:
-    return arguments if time is None else (*arguments, time)
-
-
 def _subscription(
     object_class: ObjectClassHandle,
     attributes_and_regions: AttributeRegions,
     rate: str | None,
     time: LogicalTime | None,
-) -> tuple[Any, ...]:
+) -> tuple[object, ...]:
     if time is not None:
         return (object_class, as_pairs(attributes_and_regions), rate or "", time)
-    return (object_class, as_pairs(attributes_and_regions), *(() if rate is None else (rate,)))
+    return with_last((object_class, as_pairs(attributes_and_regions)), rate)
 
 
 class DataDistributionManagement(Calls):
     def create_region(self, dimensions: Set[DimensionHandle]) -> RegionHandle:
         """Clause 9.2."""
-        result: RegionHandle = self._call("create_region", (as_set(dimensions),))
-        return result
+        return self._ask(RegionHandle, "create_region", as_set(dimensions))
 
     def commit_region_modifications(
         self, regions: Set[RegionHandle], *, time: LogicalTime | None = None
     ) -> None:
-        """Clause 9.3.  `time`, not of the standard: as of that logical time (docs/ddm-sync.md)."""
-        self._call("commit_region_modifications", _timed((as_set(regions),), time))
+        """Clause 9.3.  `time`, not of the standard: as of that logical time (docs/explanation/ddm-sync.md)."""
+        self._call("commit_region_modifications", with_last((as_set(regions),), time))
 
     def delete_region(self, region: RegionHandle) -> None:
         """Clause 9.4."""
@@ -58,30 +52,18 @@ class DataDistributionManagement(Calls):
         object_instance_name: str | None = None,
     ) -> ObjectInstanceHandle:
         """Clause 9.5."""
-        if object_instance_name is None:
-            result: ObjectInstanceHandle = self._call(
-                "register_object_instance_with_regions", (object_class, as_pairs(attributes_and_regions))
-            )
-        else:
-            self._require_told((object_instance_name,))
-            result = self._call(
-                "register_object_instance_with_regions",
-                (object_class, as_pairs(attributes_and_regions), object_instance_name),
-            )
-        return result
+        pairs, name = as_pairs(attributes_and_regions), self._told_names(object_instance_name)
+        service = "register_object_instance_with_regions"
+        return self._ask(ObjectInstanceHandle, service, object_class, pairs, *name)
 
     def associate_regions_for_updates(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attributes_and_regions: AttributeRegions,
+        self, object_instance: ObjectInstanceHandle, attributes_and_regions: AttributeRegions
     ) -> None:
         """Clause 9.6."""
         self._call("associate_regions_for_updates", (object_instance, as_pairs(attributes_and_regions)))
 
     def unassociate_regions_for_updates(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attributes_and_regions: AttributeRegions,
+        self, object_instance: ObjectInstanceHandle, attributes_and_regions: AttributeRegions
     ) -> None:
         """Clause 9.7."""
         self._call("unassociate_regions_for_updates", (object_instance, as_pairs(attributes_and_regions)))
@@ -124,7 +106,7 @@ class DataDistributionManagement(Calls):
         """Clause 9.9.  `time`, not of the standard: as of that logical time."""
         self._call(
             "unsubscribe_object_class_attributes_with_regions",
-            _timed((object_class, as_pairs(attributes_and_regions)), time),
+            with_last((object_class, as_pairs(attributes_and_regions)), time),
         )
 
     def subscribe_interaction_class_with_regions(
@@ -136,7 +118,7 @@ class DataDistributionManagement(Calls):
     ) -> None:
         """Clause 9.10.  `time`, not of the standard: as of that logical time."""
         self._call(
-            "subscribe_interaction_class_with_regions", _timed((interaction_class, as_set(regions)), time)
+            "subscribe_interaction_class_with_regions", with_last((interaction_class, as_set(regions)), time)
         )
 
     def subscribe_interaction_class_passively_with_regions(
@@ -149,7 +131,7 @@ class DataDistributionManagement(Calls):
         """Clause 9.10.  `time`, not of the standard: as of that logical time."""
         self._call(
             "subscribe_interaction_class_passively_with_regions",
-            _timed((interaction_class, as_set(regions)), time),
+            with_last((interaction_class, as_set(regions)), time),
         )
 
     def unsubscribe_interaction_class_with_regions(
@@ -162,7 +144,7 @@ class DataDistributionManagement(Calls):
         """Clause 9.11.  `time`, not of the standard: as of that logical time."""
         self._call(
             "unsubscribe_interaction_class_with_regions",
-            _timed((interaction_class, as_set(regions)), time),
+            with_last((interaction_class, as_set(regions)), time),
         )
 
     def send_interaction_with_regions(
@@ -175,19 +157,9 @@ class DataDistributionManagement(Calls):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        """Clause 9.12; `order` is for this message alone (docs/ordering.md)."""
-        arguments: tuple[Any, ...] = (
-            interaction_class,
-            as_dict(parameter_values),
-            as_set(regions),
-            user_supplied_tag,
-        )
-        if order is not None:
-            arguments = (*arguments, time, order)
-        elif time is not None:
-            arguments = (*arguments, time)
-        result: MessageRetractionReturn | None = self._call("send_interaction_with_regions", arguments)
-        return result
+        """Clause 9.12; `order` is for this message alone (docs/explanation/ordering.md)."""
+        arguments = (interaction_class, as_dict(parameter_values), as_set(regions), user_supplied_tag)
+        return self._send_message("send_interaction_with_regions", arguments, time, order)
 
     def request_attribute_value_update_with_regions(
         self,

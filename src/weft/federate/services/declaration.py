@@ -4,35 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from weft.federate.services.calls import Calls
+from weft.federate.services.calls import Calls, with_last
 from weft.federate.services.kinds import as_set
-from weft.model.handles import (
-    AttributeHandle,
-    InteractionClassHandle,
-    ObjectClassHandle,
-)
+from weft.model.errors import RTIexception
+from weft.model.handles import AttributeHandle, InteractionClassHandle, ObjectClassHandle
 
 
 class DeclarationManagement(Calls):
     def publish_object_class_attributes(
-        self,
-        object_class: ObjectClassHandle,
-        attributes: Set[AttributeHandle],
+        self, object_class: ObjectClassHandle, attributes: Set[AttributeHandle]
     ) -> None:
         """Clause 5.2."""
         self._call("publish_object_class_attributes", (object_class, as_set(attributes)))
 
     def unpublish_object_class(self, object_class: ObjectClassHandle) -> None:
         """Clause 5.3."""
+        if self._awaited.wanted:
+            self._pending().refuse_while_acquiring(lambda pair: self._knows_as(pair[0], object_class))
         self._call("unpublish_object_class", (object_class,))
 
     def unpublish_object_class_attributes(
-        self,
-        object_class: ObjectClassHandle,
-        attributes: Set[AttributeHandle],
+        self, object_class: ObjectClassHandle, attributes: Set[AttributeHandle]
     ) -> None:
         """Clause 5.3."""
-        self._call("unpublish_object_class_attributes", (object_class, as_set(attributes)))
+        gone = as_set(attributes)
+        if self._awaited.wanted:
+            self._look_at("unpublish_object_class_attributes", (object_class, gone))
+            self._pending().refuse_while_acquiring(
+                lambda pair: pair[1] in gone and self._knows_as(pair[0], object_class)
+            )
+        self._call("unpublish_object_class_attributes", (object_class, gone))
+
+    def _knows_as(self, object_instance: object, object_class: ObjectClassHandle) -> bool:
+        try:
+            return self._call("get_known_object_class_handle", (object_instance,)) == object_class
+        except RTIexception:
+            return False
 
     def publish_interaction_class(self, interaction_class: InteractionClassHandle) -> None:
         """Clause 5.4."""
@@ -43,25 +50,17 @@ class DeclarationManagement(Calls):
         self._call("unpublish_interaction_class", (interaction_class,))
 
     def publish_object_class_directed_interactions(
-        self,
-        object_class: ObjectClassHandle,
-        interaction_classes: Set[InteractionClassHandle],
+        self, object_class: ObjectClassHandle, interaction_classes: Set[InteractionClassHandle]
     ) -> None:
         """Clause 5.6."""
         self._call("publish_object_class_directed_interactions", (object_class, as_set(interaction_classes)))
 
     def unpublish_object_class_directed_interactions(
-        self,
-        object_class: ObjectClassHandle,
-        interaction_classes: Set[InteractionClassHandle] | None = None,
+        self, object_class: ObjectClassHandle, interaction_classes: Set[InteractionClassHandle] | None = None
     ) -> None:
         """Clause 5.7."""
-        if interaction_classes is None:
-            self._call("unpublish_object_class_directed_interactions", (object_class,))
-        else:
-            self._call(
-                "unpublish_object_class_directed_interactions", (object_class, as_set(interaction_classes))
-            )
+        classes = None if interaction_classes is None else as_set(interaction_classes)
+        self._call("unpublish_object_class_directed_interactions", with_last((object_class,), classes))
 
     def subscribe_object_class_attributes(
         self,
@@ -70,13 +69,8 @@ class DeclarationManagement(Calls):
         update_rate_designator: str | None = None,
     ) -> None:
         """Clause 5.8."""
-        if update_rate_designator is None:
-            self._call("subscribe_object_class_attributes", (object_class, as_set(attributes)))
-        else:
-            self._call(
-                "subscribe_object_class_attributes",
-                (object_class, as_set(attributes), update_rate_designator),
-            )
+        arguments = with_last((object_class, as_set(attributes)), update_rate_designator)
+        self._call("subscribe_object_class_attributes", arguments)
 
     def subscribe_object_class_attributes_passively(
         self,
@@ -95,9 +89,7 @@ class DeclarationManagement(Calls):
         self._call("unsubscribe_object_class", (object_class,))
 
     def unsubscribe_object_class_attributes(
-        self,
-        object_class: ObjectClassHandle,
-        attributes: Set[AttributeHandle],
+        self, object_class: ObjectClassHandle, attributes: Set[AttributeHandle]
     ) -> None:
         """Clause 5.9."""
         self._call("unsubscribe_object_class_attributes", (object_class, as_set(attributes)))
@@ -115,9 +107,7 @@ class DeclarationManagement(Calls):
         self._call("unsubscribe_interaction_class", (interaction_class,))
 
     def subscribe_object_class_directed_interactions(
-        self,
-        object_class: ObjectClassHandle,
-        interaction_classes: Set[InteractionClassHandle],
+        self, object_class: ObjectClassHandle, interaction_classes: Set[InteractionClassHandle]
     ) -> None:
         """Clause 5.12."""
         self._call(
@@ -125,26 +115,16 @@ class DeclarationManagement(Calls):
         )
 
     def subscribe_object_class_directed_interactions_universally(
-        self,
-        object_class: ObjectClassHandle,
-        interaction_classes: Set[InteractionClassHandle],
+        self, object_class: ObjectClassHandle, interaction_classes: Set[InteractionClassHandle]
     ) -> None:
         """Clause 5.12."""
         self._call(
-            "subscribe_object_class_directed_interactions",
-            (object_class, as_set(interaction_classes), True),
+            "subscribe_object_class_directed_interactions", (object_class, as_set(interaction_classes), True)
         )
 
     def unsubscribe_object_class_directed_interactions(
-        self,
-        object_class: ObjectClassHandle,
-        interaction_classes: Set[InteractionClassHandle] | None = None,
+        self, object_class: ObjectClassHandle, interaction_classes: Set[InteractionClassHandle] | None = None
     ) -> None:
         """Clause 5.13."""
-        if interaction_classes is None:
-            self._call("unsubscribe_object_class_directed_interactions", (object_class,))
-        else:
-            self._call(
-                "unsubscribe_object_class_directed_interactions",
-                (object_class, as_set(interaction_classes)),
-            )
+        classes = None if interaction_classes is None else as_set(interaction_classes)
+        self._call("unsubscribe_object_class_directed_interactions", with_last((object_class,), classes))

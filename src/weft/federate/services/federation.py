@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from weft.federate.services.calls import Calls
+from weft.federate.services.calls import Calls, with_last
 from weft.federate.services.kinds import as_set
-from weft.model.handles import (
-    FederateHandle,
-)
+from weft.model.handles import FederateHandle
 from weft.model.time import LogicalTime
 
 
@@ -20,33 +18,19 @@ class FederationManagement(Calls):
         synchronization_set: Set[FederateHandle] | None = None,
     ) -> None:
         """Clause 4.14."""
-        if synchronization_set is None:
-            self._call(
-                "register_federation_synchronization_point", (synchronization_point_label, user_supplied_tag)
-            )
-        else:
-            self._call(
-                "register_federation_synchronization_point",
-                (synchronization_point_label, user_supplied_tag, as_set(synchronization_set)),
-            )
+        chosen = None if synchronization_set is None else as_set(synchronization_set)
+        arguments = with_last((synchronization_point_label, user_supplied_tag), chosen)
+        self._call("register_federation_synchronization_point", arguments)
 
     def synchronization_point_achieved(
-        self,
-        synchronization_point_label: str,
-        successfully: bool | None = None,
+        self, synchronization_point_label: str, successfully: bool | None = None
     ) -> None:
         """Clause 4.17."""
-        if successfully is None:
-            self._call("synchronization_point_achieved", (synchronization_point_label,))
-        else:
-            self._call("synchronization_point_achieved", (synchronization_point_label, successfully))
+        self._call("synchronization_point_achieved", with_last((synchronization_point_label,), successfully))
 
     def request_federation_save(self, label: str, time: LogicalTime | None = None) -> None:
         """Clause 4.19."""
-        if time is None:
-            self._call("request_federation_save", (label,))
-        else:
-            self._call("request_federation_save", (label, time))
+        self._call("request_federation_save", with_last((label,), time))
 
     def federate_save_begun(self) -> None:
         """Clause 4.21."""

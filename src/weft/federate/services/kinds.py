@@ -17,7 +17,7 @@ a server, ours or another's.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import Final, NamedTuple, TypeVar, cast
 
 from weft.model.enums import OrderType, ResignAction, ServiceGroup
 from weft.model.errors import RTIexception, rti_exception
@@ -39,6 +39,8 @@ from weft.model.time import (
     HLAfloat64Time,
     HLAinteger64Interval,
     HLAinteger64Time,
+    LogicalTime,
+    LogicalTimeInterval,
 )
 
 _TABLE: Final = """
@@ -160,9 +162,9 @@ set_switch: Text Bool
 set_automatic_resign_directive: ResignAction
 """
 
-Times = tuple[type[Any], type[Any]]
+Times = tuple[type[LogicalTime], type[LogicalTimeInterval]]
 """The federation's kinds of time and of interval."""
-Fits = Callable[[Any, Times], bool]
+Fits = Callable[[object, Times], bool]
 INTEGER: Final[Times] = (HLAinteger64Time, HLAinteger64Interval)
 FLOAT: Final[Times] = (HLAfloat64Time, HLAfloat64Interval)
 
@@ -186,13 +188,13 @@ def _handle(kind: type[Handle], *refusals: str) -> dict[str, Kind]:
     word = kind.__name__.removesuffix("Handle")
     many = f"{word}es" if word.endswith("s") else f"{word}s"
 
-    def one(value: Any, times: Times) -> bool:
+    def one(value: object, times: Times) -> bool:
         return isinstance(value, kind)
 
-    def several(value: Any, times: Times) -> bool:
+    def several(value: object, times: Times) -> bool:
         return isinstance(value, (frozenset, set)) and all(isinstance(each, kind) for each in value)
 
-    def keys(value: Any, times: Times) -> bool:
+    def keys(value: object, times: Times) -> bool:
         return isinstance(value, Mapping) and all(isinstance(each, kind) for each in value)
 
     return {
@@ -202,44 +204,44 @@ def _handle(kind: type[Handle], *refusals: str) -> dict[str, Kind]:
     }
 
 
-def _are_encoded(value: Any, times: Times) -> bool:
-    return all(type(each) is bytes for each in value.values())
+def _are_encoded(value: object, times: Times) -> bool:
+    return isinstance(value, Mapping) and all(type(each) is bytes for each in value.values())
 
 
 _ENCODED: Final = Kind("values that are bytes (encode them first)", _are_encoded)
 
 
-def _of(kind: type[Any] | tuple[type[Any], ...]) -> Fits:
+def _of(kind: type[object] | tuple[type[object], ...]) -> Fits:
     return lambda value, times: isinstance(value, kind)
 
 
 def _or_none(kind: Kind) -> Kind:
-    def fits(value: Any, times: Times) -> bool:
+    def fits(value: object, times: Times) -> bool:
         return value is None or kind.fits(value, times)
 
     return kind._replace(said=f"{kind.said} or None", fits=fits)
 
 
-def _is_text(value: Any, times: Times) -> bool:
+def _is_text(value: object, times: Times) -> bool:
     """Half a character is none, and could not be sent."""
     if not isinstance(value, str):
         return False
     return value.isascii() or not any("\ud800" <= each <= "\udfff" for each in value)
 
 
-def _is_time(value: Any, times: Times) -> bool:
+def _is_time(value: object, times: Times) -> bool:
     return type(value) is times[0]
 
 
-def _is_interval(value: Any, times: Times) -> bool:
+def _is_interval(value: object, times: Times) -> bool:
     return type(value) is times[1]
 
 
-def _is_number(value: Any, times: Times) -> bool:
+def _is_number(value: object, times: Times) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _are_bounds(value: Any, times: Times) -> bool:
+def _are_bounds(value: object, times: Times) -> bool:
     return (
         isinstance(value, tuple)
         and len(value) == 2
@@ -247,11 +249,11 @@ def _are_bounds(value: Any, times: Times) -> bool:
     )
 
 
-def _are_names(value: Any, times: Times) -> bool:
+def _are_names(value: object, times: Times) -> bool:
     return isinstance(value, (frozenset, set)) and all(_is_text(each, times) for each in value)
 
 
-def _are_pairs(value: Any, times: Times) -> bool:
+def _are_pairs(value: object, times: Times) -> bool:
     return isinstance(value, (list, tuple)) and all(
         isinstance(pair, tuple)
         and len(pair) == 2
@@ -261,8 +263,10 @@ def _are_pairs(value: Any, times: Times) -> bool:
     )
 
 
-def _pairs_name_regions(value: Any, times: Times) -> bool:
-    return all(isinstance(each, RegionHandle) for pair in value for each in pair[1])
+def _pairs_name_regions(value: object, times: Times) -> bool:
+    return isinstance(value, (list, tuple)) and all(
+        isinstance(each, RegionHandle) for pair in value for each in pair[1]
+    )
 
 
 _NAMES: Final = (
@@ -335,7 +339,7 @@ def _read(table: str) -> dict[str, tuple[Kind, ...]]:
 SERVICES: Final = _read(_TABLE)
 
 
-def misfit(service: str, arguments: tuple[Any, ...], times: Times) -> tuple[Kind, Any] | None:
+def misfit(service: str, arguments: tuple[object, ...], times: Times) -> tuple[Kind, object] | None:
     """The first argument that is not of its kind, and what it should be; None if all are."""
     for kind, value in zip(SERVICES.get(service, ()), arguments, strict=False):
         if not kind.fits(value, times):
@@ -345,7 +349,7 @@ def misfit(service: str, arguments: tuple[Any, ...], times: Times) -> tuple[Kind
     return None
 
 
-def refusal(service: str, kind: Kind, value: Any, may_raise: Iterable[str], times: Times) -> RTIexception:
+def refusal(service: str, kind: Kind, value: object, may_raise: Iterable[str], times: Times) -> RTIexception:
     """What a service that may raise these refuses that value with."""
     may = set(may_raise)
     name = next((name for name in kind.errors if name in may), kind.otherwise)

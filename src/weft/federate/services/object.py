@@ -7,7 +7,9 @@ from collections.abc import Mapping, Set
 from weft.federate.awaited import BEING_CHANGED, CLASS_BEING_CHANGED, pairs
 from weft.federate.services.calls import Calls
 from weft.federate.services.kinds import as_dict, as_set
+from weft.fom.objectmodel import PRIVILEGE_TO_DELETE
 from weft.model.enums import OrderType
+from weft.model.errors import DeletePrivilegeNotHeld
 from weft.model.handles import (
     AttributeHandle,
     FederateHandle,
@@ -49,17 +51,11 @@ class ObjectManagement(Calls):
         self._call("release_multiple_object_instance_names", (as_set(object_instance_names),))
 
     def register_object_instance(
-        self,
-        object_class: ObjectClassHandle,
-        object_instance_name: str | None = None,
+        self, object_class: ObjectClassHandle, object_instance_name: str | None = None
     ) -> ObjectInstanceHandle:
         """Clause 6.8."""
-        if object_instance_name is None:
-            result: ObjectInstanceHandle = self._call("register_object_instance", (object_class,))
-        else:
-            self._require_told((object_instance_name,))
-            result = self._call("register_object_instance", (object_class, object_instance_name))
-        return result
+        name = self._told_names(object_instance_name)
+        return self._ask(ObjectInstanceHandle, "register_object_instance", object_class, *name)
 
     def update_attribute_values(
         self,
@@ -70,21 +66,14 @@ class ObjectManagement(Calls):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        """Clause 6.10; `order` is for this message alone (docs/ordering.md)."""
-        if order is not None:
-            arguments = (object_instance, as_dict(attribute_values), user_supplied_tag, time, order)
-            ordered: MessageRetractionReturn | None = self._call("update_attribute_values", arguments)
-            return ordered
-        if time is None:
-            result: MessageRetractionReturn | None = self._call(
-                "update_attribute_values", (object_instance, as_dict(attribute_values), user_supplied_tag)
-            )
-        else:
-            result = self._call(
-                "update_attribute_values",
-                (object_instance, as_dict(attribute_values), user_supplied_tag, time),
-            )
-        return result
+        """Clause 6.10; `order` is for this message alone (docs/explanation/ordering.md)."""
+        values = attribute_values if type(attribute_values) is dict else as_dict(attribute_values)
+        arguments = (object_instance, values, user_supplied_tag)
+        if self._awaited.wanted:
+            self._refuse_unowned("update_attribute_values", arguments, as_set(values))
+        if time is None and order is None:
+            return self._send_most("update_attribute_values", arguments)
+        return self._send_message("update_attribute_values", arguments, time, order)
 
     def send_interaction(
         self,
@@ -95,20 +84,12 @@ class ObjectManagement(Calls):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        """Clause 6.12; `order` is for this message alone (docs/ordering.md)."""
-        if order is not None:
-            arguments = (interaction_class, as_dict(parameter_values), user_supplied_tag, time, order)
-            ordered: MessageRetractionReturn | None = self._call("send_interaction", arguments)
-            return ordered
-        if time is None:
-            result: MessageRetractionReturn | None = self._call(
-                "send_interaction", (interaction_class, as_dict(parameter_values), user_supplied_tag)
-            )
-        else:
-            result = self._call(
-                "send_interaction", (interaction_class, as_dict(parameter_values), user_supplied_tag, time)
-            )
-        return result
+        """Clause 6.12; `order` is for this message alone (docs/explanation/ordering.md)."""
+        values = parameter_values if type(parameter_values) is dict else as_dict(parameter_values)
+        arguments = (interaction_class, values, user_supplied_tag)
+        if time is None and order is None:
+            return self._send_most("send_interaction", arguments)
+        return self._send_message("send_interaction", arguments, time, order)
 
     def send_directed_interaction(
         self,
@@ -120,29 +101,9 @@ class ObjectManagement(Calls):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        """Clause 6.14; `order` is for this message alone (docs/ordering.md)."""
-        if order is not None:
-            arguments = (
-                interaction_class,
-                object_instance,
-                as_dict(parameter_values),
-                user_supplied_tag,
-                time,
-                order,
-            )
-            ordered: MessageRetractionReturn | None = self._call("send_directed_interaction", arguments)
-            return ordered
-        if time is None:
-            result: MessageRetractionReturn | None = self._call(
-                "send_directed_interaction",
-                (interaction_class, object_instance, as_dict(parameter_values), user_supplied_tag),
-            )
-        else:
-            result = self._call(
-                "send_directed_interaction",
-                (interaction_class, object_instance, as_dict(parameter_values), user_supplied_tag, time),
-            )
-        return result
+        """Clause 6.14; `order` is for this message alone (docs/explanation/ordering.md)."""
+        arguments = (interaction_class, object_instance, as_dict(parameter_values), user_supplied_tag)
+        return self._send_message("send_directed_interaction", arguments, time, order)
 
     def delete_object_instance(
         self,
@@ -152,22 +113,29 @@ class ObjectManagement(Calls):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        """Clause 6.16; `order` is for this message alone (docs/ordering.md)."""
-        if order is not None:
-            arguments = (object_instance, user_supplied_tag, time, order)
-            ordered: MessageRetractionReturn | None = self._call("delete_object_instance", arguments)
-            return ordered
-        if time is None:
-            result: MessageRetractionReturn | None = self._call(
-                "delete_object_instance", (object_instance, user_supplied_tag)
-            )
-        else:
-            result = self._call("delete_object_instance", (object_instance, user_supplied_tag, time))
-        return result
+        """Clause 6.16; `order` is for this message alone (docs/explanation/ordering.md)."""
+        arguments = (object_instance, user_supplied_tag)
+        if self._awaited.wanted:
+            self._refuse_unprivileged(object_instance)
+        return self._send_message("delete_object_instance", arguments, time, order)
+
+    def _refuse_unprivileged(self, object_instance: ObjectInstanceHandle) -> None:
+        """Who has not been told that it holds the privilege to delete does not hold it."""
+        pending = self._pending()
+        if any(pair[0] == object_instance for pair in tuple(pending.wanted)):
+            object_class = self._call("get_known_object_class_handle", (object_instance,))
+            privilege = self._call("get_attribute_handle", (object_class, PRIVILEGE_TO_DELETE))
+            if (object_instance, privilege) in pending.wanted:
+                raise DeletePrivilegeNotHeld(
+                    f"that this federate owns {PRIVILEGE_TO_DELETE} of {object_instance!r} has not been told yet"
+                )
 
     def local_delete_object_instance(self, object_instance: ObjectInstanceHandle) -> None:
         """Clause 6.18."""
+        if self._awaited.wanted:
+            self._pending().refuse_while_acquiring(lambda pair: pair[0] == object_instance)
         self._call("local_delete_object_instance", (object_instance,))
+        self._awaited.forget(object_instance)
 
     def request_attribute_value_update(
         self,
@@ -185,14 +153,13 @@ class ObjectManagement(Calls):
         transportation_type: TransportationTypeHandle,
     ) -> None:
         """Clause 6.25."""
+        service = "request_attribute_transportation_type_change"
         changed = as_set(attributes)
-        self._call_once(
-            "request_attribute_transportation_type_change",
-            (object_instance, changed, transportation_type),
-            self._awaited.changing,
-            pairs(object_instance, changed),
-            BEING_CHANGED,
-        )
+        arguments = (object_instance, changed, transportation_type)
+        if self._awaited.wanted:
+            self._refuse_unowned(service, arguments, changed)
+        asked = pairs(object_instance, changed)
+        self._call_once(service, arguments, self._awaited.changing, asked, BEING_CHANGED)
 
     def change_default_attribute_transportation_type(
         self,
@@ -207,17 +174,13 @@ class ObjectManagement(Calls):
         )
 
     def query_attribute_transportation_type(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attribute: AttributeHandle,
+        self, object_instance: ObjectInstanceHandle, attribute: AttributeHandle
     ) -> None:
         """Clause 6.28."""
         self._call("query_attribute_transportation_type", (object_instance, attribute))
 
     def request_interaction_transportation_type_change(
-        self,
-        interaction_class: InteractionClassHandle,
-        transportation_type: TransportationTypeHandle,
+        self, interaction_class: InteractionClassHandle, transportation_type: TransportationTypeHandle
     ) -> None:
         """Clause 6.30."""
         self._call_once(
@@ -229,9 +192,7 @@ class ObjectManagement(Calls):
         )
 
     def query_interaction_transportation_type(
-        self,
-        federate: FederateHandle,
-        interaction_class: InteractionClassHandle,
+        self, federate: FederateHandle, interaction_class: InteractionClassHandle
     ) -> None:
         """Clause 6.32."""
         self._call("query_interaction_transportation_type", (federate, interaction_class))

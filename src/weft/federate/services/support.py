@@ -21,196 +21,149 @@ from weft.model.records import RangeBounds
 class SupportServices(Calls):
     def get_federate_handle(self, federate_name: str) -> FederateHandle:
         """Clause 10.2."""
-        result: FederateHandle = self._call("get_federate_handle", (federate_name,))
-        return result
+        return self._ask(FederateHandle, "get_federate_handle", federate_name)
 
     def get_federate_name(self, federate: FederateHandle) -> str:
         """Clause 10.3."""
-        result: str = self._call("get_federate_name", (federate,))
-        return result
+        return self._ask(str, "get_federate_name", federate)
 
     def get_object_class_handle(self, object_class_name: str) -> ObjectClassHandle:
         """Clause 10.4."""
-        result: ObjectClassHandle = self._call("get_object_class_handle", (object_class_name,))
-        return result
+        return self._ask(ObjectClassHandle, "get_object_class_handle", object_class_name)
 
     def get_object_class_name(self, object_class: ObjectClassHandle) -> str:
         """Clause 10.5."""
-        result: str = self._call("get_object_class_name", (object_class,))
-        return result
+        return self._ask(str, "get_object_class_name", object_class)
 
     def get_known_object_class_handle(self, object_instance: ObjectInstanceHandle) -> ObjectClassHandle:
         """Clause 10.6."""
-        result: ObjectClassHandle = self._call("get_known_object_class_handle", (object_instance,))
-        return result
+        return self._ask(ObjectClassHandle, "get_known_object_class_handle", object_instance)
 
     def get_object_instance_handle(self, object_instance_name: str) -> ObjectInstanceHandle:
         """Clause 10.7."""
-        result: ObjectInstanceHandle = self._call("get_object_instance_handle", (object_instance_name,))
-        return result
+        return self._ask(ObjectInstanceHandle, "get_object_instance_handle", object_instance_name)
 
     def get_object_instance_name(self, object_instance: ObjectInstanceHandle) -> str:
         """Clause 10.8."""
-        result: str = self._call("get_object_instance_name", (object_instance,))
-        return result
+        return self._ask(str, "get_object_instance_name", object_instance)
 
     def get_attribute_handle(self, object_class: ObjectClassHandle, attribute_name: str) -> AttributeHandle:
         """Clause 10.9."""
-        result: AttributeHandle = self._call("get_attribute_handle", (object_class, attribute_name))
-        return result
+        return self._ask(AttributeHandle, "get_attribute_handle", object_class, attribute_name)
 
     def get_attribute_name(self, object_class: ObjectClassHandle, attribute: AttributeHandle) -> str:
         """Clause 10.10."""
-        result: str = self._call("get_attribute_name", (object_class, attribute))
-        return result
+        return self._ask(str, "get_attribute_name", object_class, attribute)
 
     def get_update_rate_value(self, update_rate_designator: str) -> float:
         """Clause 10.11."""
-        result: float = self._call("get_update_rate_value", (update_rate_designator,))
-        return result
+        return self._ask(float, "get_update_rate_value", update_rate_designator)
 
     def get_update_rate_value_for_attribute(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attribute: AttributeHandle,
+        self, object_instance: ObjectInstanceHandle, attribute: AttributeHandle
     ) -> float:
         """Clause 10.12."""
-        result: float = self._call("get_update_rate_value_for_attribute", (object_instance, attribute))
-        return result
+        return self._ask(float, "get_update_rate_value_for_attribute", object_instance, attribute)
 
     def get_interaction_class_handle(self, interaction_class_name: str) -> InteractionClassHandle:
         """Clause 10.13."""
-        result: InteractionClassHandle = self._call("get_interaction_class_handle", (interaction_class_name,))
-        return result
+        return self._ask(InteractionClassHandle, "get_interaction_class_handle", interaction_class_name)
 
     def get_interaction_class_name(self, interaction_class: InteractionClassHandle) -> str:
         """Clause 10.14."""
-        result: str = self._call("get_interaction_class_name", (interaction_class,))
-        return result
+        return self._ask(str, "get_interaction_class_name", interaction_class)
 
     def get_parameter_handle(
-        self,
-        interaction_class: InteractionClassHandle,
-        parameter_name: str,
+        self, interaction_class: InteractionClassHandle, parameter_name: str
     ) -> ParameterHandle:
         """Clause 10.15."""
-        result: ParameterHandle = self._call("get_parameter_handle", (interaction_class, parameter_name))
-        return result
+        return self._ask(ParameterHandle, "get_parameter_handle", interaction_class, parameter_name)
 
     def get_parameter_name(
-        self,
-        interaction_class: InteractionClassHandle,
-        parameter: ParameterHandle,
+        self, interaction_class: InteractionClassHandle, parameter: ParameterHandle
     ) -> str:
         """Clause 10.16."""
-        result: str = self._call("get_parameter_name", (interaction_class, parameter))
-        return result
+        return self._ask(str, "get_parameter_name", interaction_class, parameter)
 
     def get_order_type(self, order_type_name: str) -> OrderType:
         """Clause 10.17."""
-        result: OrderType = self._call("get_order_type", (order_type_name,))
-        return result
+        return self._ask(OrderType, "get_order_type", order_type_name)
 
     def get_order_name(self, order_type: OrderType) -> str:
         """Clause 10.18."""
-        result: str = self._call("get_order_name", (order_type,))
-        return result
+        return self._ask(str, "get_order_name", order_type)
 
     def get_transportation_type_handle(self, transportation_type_name: str) -> TransportationTypeHandle:
         """Clause 10.19."""
-        result: TransportationTypeHandle = self._call(
-            "get_transportation_type_handle", (transportation_type_name,)
-        )
-        return result
+        return self._ask(TransportationTypeHandle, "get_transportation_type_handle", transportation_type_name)
 
     def get_transportation_type_name(self, transportation_type: TransportationTypeHandle) -> str:
         """Clause 10.20."""
-        result: str = self._call("get_transportation_type_name", (transportation_type,))
-        return result
+        return self._ask(str, "get_transportation_type_name", transportation_type)
 
     def get_available_dimensions_for_object_class(
-        self,
-        object_class: ObjectClassHandle,
+        self, object_class: ObjectClassHandle
     ) -> frozenset[DimensionHandle]:
         """Clause 10.21."""
-        result: frozenset[DimensionHandle] = self._call(
-            "get_available_dimensions_for_object_class", (object_class,)
-        )
-        return result
+        return self._ask_handles(DimensionHandle, "get_available_dimensions_for_object_class", object_class)
 
     def get_available_dimensions_for_interaction_class(
-        self,
-        interaction_class: InteractionClassHandle,
+        self, interaction_class: InteractionClassHandle
     ) -> frozenset[DimensionHandle]:
         """Clause 10.22."""
-        result: frozenset[DimensionHandle] = self._call(
-            "get_available_dimensions_for_interaction_class", (interaction_class,)
+        return self._ask_handles(
+            DimensionHandle, "get_available_dimensions_for_interaction_class", interaction_class
         )
-        return result
 
     def get_dimension_handle(self, dimension_name: str) -> DimensionHandle:
         """Clause 10.23."""
-        result: DimensionHandle = self._call("get_dimension_handle", (dimension_name,))
-        return result
+        return self._ask(DimensionHandle, "get_dimension_handle", dimension_name)
 
     def get_dimension_name(self, dimension: DimensionHandle) -> str:
         """Clause 10.24."""
-        result: str = self._call("get_dimension_name", (dimension,))
-        return result
+        return self._ask(str, "get_dimension_name", dimension)
 
     def get_dimension_upper_bound(self, dimension: DimensionHandle) -> int:
         """Clause 10.25."""
-        result: int = self._call("get_dimension_upper_bound", (dimension,))
-        return result
+        return self._ask(int, "get_dimension_upper_bound", dimension)
 
     def get_dimension_handle_set(self, region: RegionHandle) -> frozenset[DimensionHandle]:
         """Clause 10.26."""
-        result: frozenset[DimensionHandle] = self._call("get_dimension_handle_set", (region,))
-        return result
+        return self._ask_handles(DimensionHandle, "get_dimension_handle_set", region)
 
     def get_range_bounds(self, region: RegionHandle, dimension: DimensionHandle) -> RangeBounds:
         """Clause 10.27."""
-        result: RangeBounds = self._call("get_range_bounds", (region, dimension))
-        return result
+        return self._ask(RangeBounds, "get_range_bounds", region, dimension)
 
     def set_range_bounds(
-        self,
-        region: RegionHandle,
-        dimension: DimensionHandle,
-        range_bounds: RangeBounds,
+        self, region: RegionHandle, dimension: DimensionHandle, range_bounds: RangeBounds
     ) -> None:
         """Clause 10.28."""
         self._call("set_range_bounds", (region, dimension, range_bounds))
 
     def normalize_service_group(self, service_group: ServiceGroup) -> int:
         """Clause 10.29."""
-        result: int = self._call("normalize_service_group", (service_group,))
-        return result
+        return self._ask(int, "normalize_service_group", service_group)
 
     def normalize_federate_handle(self, federate: FederateHandle) -> int:
         """Clause 10.30."""
-        result: int = self._call("normalize_federate_handle", (federate,))
-        return result
+        return self._ask(int, "normalize_federate_handle", federate)
 
     def normalize_object_class_handle(self, object_class: ObjectClassHandle) -> int:
         """Clause 10.31."""
-        result: int = self._call("normalize_object_class_handle", (object_class,))
-        return result
+        return self._ask(int, "normalize_object_class_handle", object_class)
 
     def normalize_interaction_class_handle(self, interaction_class: InteractionClassHandle) -> int:
         """Clause 10.32."""
-        result: int = self._call("normalize_interaction_class_handle", (interaction_class,))
-        return result
+        return self._ask(int, "normalize_interaction_class_handle", interaction_class)
 
     def normalize_object_instance_handle(self, object_instance: ObjectInstanceHandle) -> int:
         """Clause 10.33."""
-        result: int = self._call("normalize_object_instance_handle", (object_instance,))
-        return result
+        return self._ask(int, "normalize_object_instance_handle", object_instance)
 
     def get_object_class_relevance_advisory_switch(self) -> bool:
         """Clause 10.34."""
-        result: bool = self._call("get_switch", ("object_class_relevance",))
-        return result
+        return self._ask(bool, "get_switch", "object_class_relevance")
 
     def set_object_class_relevance_advisory_switch(self, value: bool) -> None:
         """Clause 10.35."""
@@ -218,8 +171,7 @@ class SupportServices(Calls):
 
     def get_attribute_relevance_advisory_switch(self) -> bool:
         """Clause 10.36."""
-        result: bool = self._call("get_switch", ("attribute_relevance",))
-        return result
+        return self._ask(bool, "get_switch", "attribute_relevance")
 
     def set_attribute_relevance_advisory_switch(self, value: bool) -> None:
         """Clause 10.37."""
@@ -227,8 +179,7 @@ class SupportServices(Calls):
 
     def get_attribute_scope_advisory_switch(self) -> bool:
         """Clause 10.38."""
-        result: bool = self._call("get_switch", ("attribute_scope",))
-        return result
+        return self._ask(bool, "get_switch", "attribute_scope")
 
     def set_attribute_scope_advisory_switch(self, value: bool) -> None:
         """Clause 10.39."""
@@ -236,8 +187,7 @@ class SupportServices(Calls):
 
     def get_interaction_relevance_advisory_switch(self) -> bool:
         """Clause 10.40."""
-        result: bool = self._call("get_switch", ("interaction_relevance",))
-        return result
+        return self._ask(bool, "get_switch", "interaction_relevance")
 
     def set_interaction_relevance_advisory_switch(self, value: bool) -> None:
         """Clause 10.41."""
@@ -245,8 +195,7 @@ class SupportServices(Calls):
 
     def get_convey_region_designator_sets_switch(self) -> bool:
         """Clause 10.42."""
-        result: bool = self._call("get_switch", ("convey_region_designator_sets",))
-        return result
+        return self._ask(bool, "get_switch", "convey_region_designator_sets")
 
     def set_convey_region_designator_sets_switch(self, value: bool) -> None:
         """Clause 10.43."""
@@ -254,8 +203,7 @@ class SupportServices(Calls):
 
     def get_automatic_resign_directive(self) -> ResignAction:
         """Clause 10.44."""
-        result: ResignAction = self._call("get_automatic_resign_directive", ())
-        return result
+        return self._ask(ResignAction, "get_automatic_resign_directive")
 
     def set_automatic_resign_directive(self, value: ResignAction) -> None:
         """Clause 10.45."""
@@ -263,8 +211,7 @@ class SupportServices(Calls):
 
     def get_service_reporting_switch(self) -> bool:
         """Clause 10.46."""
-        result: bool = self._call("get_switch", ("service_reporting",))
-        return result
+        return self._ask(bool, "get_switch", "service_reporting")
 
     def set_service_reporting_switch(self, value: bool) -> None:
         """Clause 10.47."""
@@ -272,8 +219,7 @@ class SupportServices(Calls):
 
     def get_exception_reporting_switch(self) -> bool:
         """Clause 10.48."""
-        result: bool = self._call("get_switch", ("exception_reporting",))
-        return result
+        return self._ask(bool, "get_switch", "exception_reporting")
 
     def set_exception_reporting_switch(self, value: bool) -> None:
         """Clause 10.49."""
@@ -281,8 +227,7 @@ class SupportServices(Calls):
 
     def get_send_service_reports_to_file_switch(self) -> bool:
         """Clause 10.50."""
-        result: bool = self._call("get_switch", ("send_service_reports_to_file",))
-        return result
+        return self._ask(bool, "get_switch", "send_service_reports_to_file")
 
     def set_send_service_reports_to_file_switch(self, value: bool) -> None:
         """Clause 10.51."""
@@ -290,25 +235,20 @@ class SupportServices(Calls):
 
     def get_auto_provide_switch(self) -> bool:
         """Clause 10.52."""
-        result: bool = self._call("get_federation_switch", ("autoProvide",))
-        return result
+        return self._ask(bool, "get_federation_switch", "autoProvide")
 
     def get_delay_subscription_evaluation_switch(self) -> bool:
         """Clause 10.53."""
-        result: bool = self._call("get_federation_switch", ("delaySubscriptionEvaluation",))
-        return result
+        return self._ask(bool, "get_federation_switch", "delaySubscriptionEvaluation")
 
     def get_advisories_use_known_class_switch(self) -> bool:
         """Clause 10.54."""
-        result: bool = self._call("get_federation_switch", ("advisoriesUseKnownClass",))
-        return result
+        return self._ask(bool, "get_federation_switch", "advisoriesUseKnownClass")
 
     def get_allow_relaxed_ddm_switch(self) -> bool:
         """Clause 10.55."""
-        result: bool = self._call("get_federation_switch", ("allowRelaxedDDM",))
-        return result
+        return self._ask(bool, "get_federation_switch", "allowRelaxedDDM")
 
     def get_non_regulated_grant_switch(self) -> bool:
         """Clause 10.56."""
-        result: bool = self._call("get_federation_switch", ("nonRegulatedGrant",))
-        return result
+        return self._ask(bool, "get_federation_switch", "nonRegulatedGrant")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
+from weft.federate.awaited import CONSTRAINED, GRANT, REGULATION
 from weft.federate.services.calls import Calls
 from weft.federate.services.kinds import as_set
 from weft.model.enums import OrderType
@@ -21,42 +22,22 @@ from weft.model.time import LogicalTime, LogicalTimeInterval
 class TimeManagement(Calls):
     def enable_time_regulation(self, lookahead: LogicalTimeInterval) -> None:
         """Clause 8.2."""
-        pending = self._pending()
-        if pending is not None:
-            pending.refuse_regulation()
-        awaited = self._awaited
-        before, awaited.regulation = awaited.regulation, True
-        try:
-            self._call("enable_time_regulation", (lookahead,))
-        except BaseException:
-            awaited.regulation = before
-            raise
+        self._pending().refuse_regulation()
+        self._call_once("enable_time_regulation", (lookahead,), self._awaited.time_states, (REGULATION,))
 
     def disable_time_regulation(self) -> None:
         """Clause 8.4."""
-        pending = self._pending()
-        if pending is not None:
-            pending.refuse_unregulated()
+        self._pending().refuse_unregulated()
         self._call("disable_time_regulation", ())
 
     def enable_time_constrained(self) -> None:
         """Clause 8.5."""
-        pending = self._pending()
-        if pending is not None:
-            pending.refuse_constrained()
-        awaited = self._awaited
-        before, awaited.constrained = awaited.constrained, True
-        try:
-            self._call("enable_time_constrained", ())
-        except BaseException:
-            awaited.constrained = before
-            raise
+        self._pending().refuse_constrained()
+        self._call_once("enable_time_constrained", (), self._awaited.time_states, (CONSTRAINED,))
 
     def disable_time_constrained(self) -> None:
         """Clause 8.7."""
-        pending = self._pending()
-        if pending is not None:
-            pending.refuse_unconstrained()
+        self._pending().refuse_unconstrained()
         self._call("disable_time_constrained", ())
 
     def time_advance_request(self, time: LogicalTime) -> None:
@@ -81,16 +62,8 @@ class TimeManagement(Calls):
 
     def _advance(self, service: str, time: LogicalTime) -> None:
         """The grant ends it, which may be delivered before this returns; or a refusal, which may come with a later call."""
-        pending = self._pending()
-        if pending is not None:
-            pending.refuse_advance()
-        awaited = self._awaited
-        before, awaited.grant = awaited.grant, True
-        try:
-            self._call(service, (time,))
-        except BaseException:
-            awaited.grant = before
-            raise
+        self._pending().refuse_advance()
+        self._call_once(service, (time,), self._awaited.time_states, (GRANT,))
 
     def enable_asynchronous_delivery(self) -> None:
         """Clause 8.15."""
@@ -102,40 +75,31 @@ class TimeManagement(Calls):
 
     def query_galt(self) -> TimeQueryReturn:
         """Clause 8.17."""
-        result: TimeQueryReturn = self._call("query_galt", ())
-        return result
+        return self._ask(TimeQueryReturn, "query_galt")
 
     def query_logical_time(self) -> LogicalTime:
         """Clause 8.18."""
-        result: LogicalTime = self._call("query_logical_time", ())
-        return result
+        return self._ask(self._times[0], "query_logical_time")
 
     def query_lits(self) -> TimeQueryReturn:
         """Clause 8.19."""
-        result: TimeQueryReturn = self._call("query_lits", ())
-        return result
+        return self._ask(TimeQueryReturn, "query_lits")
 
     def modify_lookahead(self, lookahead: LogicalTimeInterval) -> None:
         """Clause 8.20."""
         pending = self._pending()
-        if pending is not None:
-            pending.refuse_while_advancing()
-            pending.refuse_unregulated()
+        pending.refuse_while_advancing()
+        pending.refuse_unregulated()
         self._call("modify_lookahead", (lookahead,))
 
     def query_lookahead(self) -> LogicalTimeInterval:
         """Clause 8.21."""
-        pending = self._pending()
-        if pending is not None:
-            pending.refuse_unregulated()
-        result: LogicalTimeInterval = self._call("query_lookahead", ())
-        return result
+        self._pending().refuse_unregulated()
+        return self._ask(self._times[1], "query_lookahead")
 
     def retract(self, retraction: MessageRetractionHandle) -> None:
         """Clause 8.22."""
-        pending = self._pending()
-        if pending is not None:
-            pending.refuse_unregulated()
+        self._pending().refuse_unregulated()
         self._call("retract", (retraction,))
 
     def query_blocking(self) -> Blocking:
@@ -143,34 +107,26 @@ class TimeManagement(Calls):
 
         `print(rti.query_blocking())` says it in a sentence.  Another vendor's RTI refuses the call.
         """
-        return blocking_from(self._call("query_blocking", ()))
+        return blocking_from(self._ask(dict, "query_blocking"))
 
     def set_time_advance_patience(self, seconds: float) -> None:
         """Not of the standard: whenever a time advance takes longer, `time_advance_blocked` says who blocks it; 0: never."""
         self._call("set_time_advance_patience", (seconds,))
 
     def change_attribute_order_type(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attributes: Set[AttributeHandle],
-        order_type: OrderType,
+        self, object_instance: ObjectInstanceHandle, attributes: Set[AttributeHandle], order_type: OrderType
     ) -> None:
         """Clause 8.24."""
-        self._call("change_attribute_order_type", (object_instance, as_set(attributes), order_type))
+        self._call_owner("change_attribute_order_type", object_instance, as_set(attributes), order_type)
 
     def change_default_attribute_order_type(
-        self,
-        object_class: ObjectClassHandle,
-        attributes: Set[AttributeHandle],
-        order_type: OrderType,
+        self, object_class: ObjectClassHandle, attributes: Set[AttributeHandle], order_type: OrderType
     ) -> None:
         """Clause 8.25."""
         self._call("change_default_attribute_order_type", (object_class, as_set(attributes), order_type))
 
     def change_interaction_order_type(
-        self,
-        interaction_class: InteractionClassHandle,
-        order_type: OrderType,
+        self, interaction_class: InteractionClassHandle, order_type: OrderType
     ) -> None:
         """Clause 8.26."""
         self._call("change_interaction_order_type", (interaction_class, order_type))

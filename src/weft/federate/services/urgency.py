@@ -1,4 +1,4 @@
-"""The RTI ambassador's services of Weft's own for urgency, deadlines and groups of messages (docs/urgency.md).
+"""The RTI ambassador's services of Weft's own for urgency, deadlines and groups of messages (docs/explanation/urgency.md).
 
 Another vendor's RTI refuses these calls.
 """
@@ -38,8 +38,7 @@ class UrgencyServices(Calls):
 
         Who has asked is told of misses, also of deadlines that the node's schedule sets.
         """
-        result: dict[str, Any] = self._call("query_qos", ())
-        return result
+        return self._ask(dict, "query_qos")
 
     def correlate(self, dependency: Dependency, singly: bool = False, number: int = 0) -> int:
         """Not of the standard: have messages of this federate's subscriptions in groups (`receive_correlation`).
@@ -47,8 +46,7 @@ class UrgencyServices(Calls):
         Leaves are `heard(handle, …)`.  What a group waits for comes with the group alone, or also by itself if `singly`.
         Returns the number of the group: that given, or one that is free.
         """
-        result: int = self._call("correlate", (plain(dependency, _by_handles), singly, number))
-        return result
+        return self._ask(int, "correlate", plain(dependency, _by_handles), singly, number)
 
     def correlate_singly(self, number: int, singly: bool) -> None:
         """Not of the standard: whether messages of a group also come by themselves, from now on."""
@@ -59,7 +57,7 @@ class UrgencyServices(Calls):
         self._call("cancel_correlation", (number,))
 
 
-def _plain_urgency(urgency: int | Urgency | None) -> list[Any] | None:
+def _plain_urgency(urgency: int | Urgency | None) -> list[int | float | None] | None:
     if urgency is None:
         return None
     if isinstance(urgency, Urgency):

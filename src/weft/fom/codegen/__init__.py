@@ -17,8 +17,8 @@ from __future__ import annotations
 import re
 
 from weft.fom.codegen.classes import class_lines
-from weft.fom.codegen.plan import Plan
-from weft.fom.codegen.text import Group, spread
+from weft.fom.codegen.plan import ModulePlan
+from weft.fom.codegen.text import Bracketed, spread
 from weft.fom.codegen.types import enumeration_lines, record_lines, table_lines
 from weft.fom.objectmodel import ObjectModel
 
@@ -47,7 +47,7 @@ _IMPORTS = {
 
 def generate(model: ObjectModel, module_name: str) -> str:
     """Python source with typed classes for the model; `module_name` goes into its docstring."""
-    plan = Plan(model)
+    plan = ModulePlan(model)
     chunks = [enumeration_lines(plan, name) for name in plan.enumerations]
     chunks.append([*table_lines(plan), "_CODECS = Codecs(TYPES)"])
     chunks += [record_lines(plan, name) for name in plan.records]
@@ -76,7 +76,7 @@ def _head(module_name: str, body: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _listed(names: list[str]) -> str | Group:
+def _listed(names: list[str]) -> str | Bracketed:
     """Names to import: bare on one line, in brackets on several."""
     flat = ", ".join(names)
-    return flat if len(flat) < 60 else Group("(", names, ")")
+    return flat if len(flat) < 60 else Bracketed("(", names, ")")

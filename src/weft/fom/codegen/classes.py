@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from weft.fom.codegen.names import FIELD_WORDS, Names
-from weft.fom.codegen.plan import Plan
-from weft.fom.codegen.text import Expression, Group, call, quoted, spread
+from weft.fom.codegen.plan import ModulePlan
+from weft.fom.codegen.text import Bracketed, Expression, call, quoted, spread
 from weft.fom.objectmodel import Attribute, InteractionClass, ObjectClass, Parameter
 
 
-def class_lines(plan: Plan) -> list[list[str]]:
+def class_lines(plan: ModulePlan) -> list[list[str]]:
     """One chunk of lines per class, parents before children."""
     chunks: list[list[str]] = []
     fields: dict[str, Names] = {}
@@ -24,7 +24,7 @@ def class_lines(plan: Plan) -> list[list[str]]:
 
 
 def _lines(
-    plan: Plan,
+    plan: ModulePlan,
     found: ObjectClass | InteractionClass,
     members: Sequence[Attribute | Parameter],
     class_names: Mapping[str, str],
@@ -49,12 +49,12 @@ def _lines(
     if base == "ValueSet":
         head.append("    CODECS: ClassVar[Codecs] = _CODECS")
     if members:
-        head += spread("SLOTS: ClassVar[tuple[Slot, ...]] = ", Group("(", slots, ")"), indent=1)
+        head += spread("SLOTS: ClassVar[tuple[Slot, ...]] = ", Bracketed("(", slots, ")"), indent=1)
         head.append("")
     return head + lines
 
 
-def _slot(plan: Plan, field: str, name: str, data_type: str) -> Expression:
+def _slot(plan: ModulePlan, field: str, name: str, data_type: str) -> Expression:
     arguments: list[Expression] = [quoted(field), quoted(name)]
     if data_type:
         arguments.append(quoted(data_type))

@@ -29,7 +29,7 @@ RecordType = FixedRecordType | VariantRecordType
 C = TypeVar("C", ObjectClass, InteractionClass)
 
 
-class Plan:
+class ModulePlan:
     """Chooses the data types and classes to generate, and gives each its name in Python."""
 
     def __init__(self, model: ObjectModel) -> None:

@@ -13,7 +13,7 @@ _BRACKETED = re.compile(r'((?:"[^"]*": )?(?:\w+=)?[\w.]*[(\[])(.*)([)\]])')
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class Bracketed:
     """Something in brackets: a call, a tuple, a dict."""
 
     opening: str
@@ -27,15 +27,15 @@ class Group:
         return f"{self.opening}{inner}{self.closing}"
 
 
-Expression = str | Group
+Expression = str | Bracketed
 
 
-def call(function: str, *arguments: Expression) -> Group:
-    return Group(f"{function}(", arguments, ")")
+def call(function: str, *arguments: Expression) -> Bracketed:
+    return Bracketed(f"{function}(", arguments, ")")
 
 
-def a_tuple(*items: Expression) -> Group:
-    return Group("(", items, ")")
+def a_tuple(*items: Expression) -> Bracketed:
+    return Bracketed("(", items, ")")
 
 
 def quoted(text: str) -> str:
@@ -74,13 +74,13 @@ def _broken(prefix: str, text: str, suffix: str, indent: int) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Keyed(Group):
+class Keyed(Bracketed):
     """`key: value` of a dict, or `name=value` of a call."""
 
     key: str = ""
 
     def flat(self) -> str:
-        return self.key + Group(self.opening, self.parts, self.closing).flat()
+        return self.key + Bracketed(self.opening, self.parts, self.closing).flat()
 
 
 def keyed(key: str, value: Expression) -> Expression:
@@ -89,7 +89,7 @@ def keyed(key: str, value: Expression) -> Expression:
 
 def _keyed(part: Expression) -> tuple[str, Expression]:
     if isinstance(part, Keyed):
-        return part.key, Group(part.opening, part.parts, part.closing)
+        return part.key, Bracketed(part.opening, part.parts, part.closing)
     return "", part
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from weft.fom.codegen.names import FIELD_WORDS, MEMBER_WORDS, Names
-from weft.fom.codegen.plan import Plan
-from weft.fom.codegen.text import Expression, Group, a_tuple, call, keyed, quoted, spread
+from weft.fom.codegen.plan import ModulePlan
+from weft.fom.codegen.text import Bracketed, Expression, a_tuple, call, keyed, quoted, spread
 from weft.fom.datatypes import (
     ArrayType,
     BasicType,
@@ -20,7 +20,7 @@ from weft.fom.encoding.notation import OTHER, enumerator_values, selected
 from weft.fom.encoding.variants import UNKNOWN
 
 
-def enumeration_lines(plan: Plan, name: str) -> list[str]:
+def enumeration_lines(plan: ModulePlan, name: str) -> list[str]:
     enumerated = plan.types[name]
     assert isinstance(enumerated, EnumeratedType)
     names = Names(MEMBER_WORDS)
@@ -35,7 +35,7 @@ def enumeration_lines(plan: Plan, name: str) -> list[str]:
 # --- records ------------------------------------------------------------------------------------------------
 
 
-def record_lines(plan: Plan, name: str) -> list[str]:
+def record_lines(plan: ModulePlan, name: str) -> list[str]:
     record = plan.types[name]
     if isinstance(record, VariantRecordType):
         return _variant_lines(plan, record)
@@ -48,15 +48,15 @@ def record_lines(plan: Plan, name: str) -> list[str]:
         *_head(plan, name),
         *(f"    {field}: {plan.annotation(kind)}" for _, field, kind in fields),
         *([""] if fields else []),
-        "    def to_plain(self) -> dict[str, Any]:",
-        *spread("return ", Group("{", plain, "}"), indent=2),
+        "    def to_plain(self) -> dict[str, object]:",
+        *spread("return ", Bracketed("{", plain, "}"), indent=2),
         "",
         *_from_plain_head(),
         *spread("return ", call("cls", *typed), indent=2),
     ]
 
 
-def _variant_lines(plan: Plan, variant: VariantRecordType) -> list[str]:
+def _variant_lines(plan: ModulePlan, variant: VariantRecordType) -> list[str]:
     names = Names(FIELD_WORDS | plan.taken)
     by = names.give(variant.discriminant)
     arms = [(key, names.give(key), kind) for key, kind in _arms(variant)]
@@ -67,8 +67,8 @@ def _variant_lines(plan: Plan, variant: VariantRecordType) -> list[str]:
     if extendable:
         lines.append("    unknown: bytes | None = None")
     first = keyed(f"{quoted(variant.discriminant)}: ", plan.to_plain(variant.discriminant_type, f"self.{by}"))
-    lines += ["", "    def to_plain(self) -> dict[str, Any]:"]
-    lines += spread("plain: dict[str, Any] = ", Group("{", [first], "}"), indent=2)
+    lines += ["", "    def to_plain(self) -> dict[str, object]:"]
+    lines += spread("plain: dict[str, object] = ", Bracketed("{", [first], "}"), indent=2)
     for key, field, kind in arms:
         lines.append(f"        if self.{field} is not None:")
         lines += spread(f"plain[{quoted(key)}] = ", plan.to_plain(kind, f"self.{field}"), indent=3)
@@ -87,7 +87,7 @@ def _variant_lines(plan: Plan, variant: VariantRecordType) -> list[str]:
 
 
 def _variant_from_plain(
-    plan: Plan, variant: VariantRecordType, by: str, arms: list[tuple[str, str, str]]
+    plan: ModulePlan, variant: VariantRecordType, by: str, arms: list[tuple[str, str, str]]
 ) -> list[str]:
     chosen = plan.from_plain(variant.discriminant_type, f"plain[{quoted(variant.discriminant)}]")
     lines = spread("typed = ", call("cls", f"{by}={chosen}"), indent=2)
@@ -108,7 +108,7 @@ def _arms(variant: VariantRecordType) -> Iterator[tuple[str, str]]:
             yield alternative.name, alternative.type
 
 
-def _head(plan: Plan, name: str) -> list[str]:
+def _head(plan: ModulePlan, name: str) -> list[str]:
     return [
         "@dataclass",
         f"class {plan.type_names[name]}(Record):",
@@ -125,13 +125,13 @@ def _from_plain_head() -> list[str]:
 # --- the table ----------------------------------------------------------------------------------------------
 
 
-def table_lines(plan: Plan) -> list[str]:
+def table_lines(plan: ModulePlan) -> list[str]:
     """The data types as data.  Enumerations are plain integers here; their classes know the names."""
     entries = [keyed(f"{quoted(name)}: ", _definition(plan, name)) for name in plan.needed]
-    return spread("TYPES: dict[str, DataType] = ", Group("{", entries, "}"))
+    return spread("TYPES: dict[str, DataType] = ", Bracketed("{", entries, "}"))
 
 
-def _definition(plan: Plan, name: str) -> Expression:
+def _definition(plan: ModulePlan, name: str) -> Expression:
     kind = plan.types[name]
     match kind:
         case BasicType():
@@ -157,7 +157,7 @@ def _definition(plan: Plan, name: str) -> Expression:
             return _variant_definition(plan, kind)
 
 
-def _variant_definition(plan: Plan, variant: VariantRecordType) -> Expression:
+def _variant_definition(plan: ModulePlan, variant: VariantRecordType) -> Expression:
     enumerated = plan.types.get(variant.discriminant_type)
     values = enumerator_values(enumerated) if isinstance(enumerated, EnumeratedType) else {}
     arms = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Any
 
 from weft.fom.encoding.blocks import block_codec
 from weft.fom.encoding.codec import PADS, Codec
@@ -49,12 +48,12 @@ def fixed_array_codec(name: str, element: Codec, count: int) -> Codec:
 def _long_array(name: str, element: Codec, elements: Elements, count: int) -> Codec:
     bounds = Bounds(count, count)
 
-    def write(out: bytearray, value: Any) -> None:
+    def write(out: bytearray, value: object) -> None:
         got, items = elements.ready(value)
         bounds.check(got)
         elements.write(out, items)
 
-    def read(data: bytes, position: int) -> tuple[Any, int]:
+    def read(data: bytes, position: int) -> tuple[object, int]:
         elements.check_room(count, len(data) - position)
         return elements.read(data, position, count)
 
@@ -82,12 +81,12 @@ def _string_leaf(elements: Elements, count: int) -> Leaf:
     size = count * elements.least
     bounds = Bounds(count, count)
 
-    def pack(value: Any) -> bytes:
+    def pack(value: object) -> bytes:
         got, data = elements.ready(value)
         bounds.check(got)
         return bytes(data)
 
-    def unpack(data: bytes) -> Any:
+    def unpack(data: bytes) -> object:
         return elements.read(data, 0, count)[0]
 
     raw = elements.python_type == "bytes"
@@ -107,7 +106,7 @@ def variable_array_codec(name: str, element: Codec, bounds: Bounds) -> Codec:
         return _string_codec(name, elements, bounds)
     mask = elements.boundary - 1 if elements.boundary > 4 else 0
 
-    def write(out: bytearray, value: Any) -> None:
+    def write(out: bytearray, value: object) -> None:
         count, items = elements.ready(value)
         bounds.check(count)
         elements.check_emptiness(count)
@@ -116,7 +115,7 @@ def variable_array_codec(name: str, element: Codec, bounds: Bounds) -> Codec:
             out += PADS[-len(out) & mask]
         elements.write(out, items)
 
-    def read(data: bytes, position: int) -> tuple[Any, int]:
+    def read(data: bytes, position: int) -> tuple[object, int]:
         count, position = _read_count(bounds, data, position)
         if count and mask:
             position = position + mask & ~mask
@@ -149,7 +148,7 @@ def _string_codec(name: str, elements: Elements, bounds: Bounds) -> Codec:
     ready, width, restore = elements.ready, elements.least, elements.read
     pack_count = _COUNT.pack
 
-    def encode(value: Any) -> bytes:
+    def encode(value: object) -> bytes:
         try:
             count, data = ready(value)
             bounds.check(count)
@@ -157,13 +156,13 @@ def _string_codec(name: str, elements: Elements, bounds: Bounds) -> Codec:
             raise finished(error, name) from None
         return pack_count(count) + bytes(data)
 
-    def write(out: bytearray, value: Any) -> None:
+    def write(out: bytearray, value: object) -> None:
         count, data = ready(value)
         bounds.check(count)
         out += pack_count(count)
         out += data
 
-    def read(data: bytes, position: int) -> tuple[Any, int]:
+    def read(data: bytes, position: int) -> tuple[object, int]:
         count, position = _read_count(bounds, data, position)
         if count * width > len(data) - position:
             raise short_of(count * width, len(data) - position)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import SupportsIndex
 
 from weft.fom.encoding.blocks import block_codec
 from weft.fom.encoding.codec import Codec
@@ -41,10 +41,12 @@ def has_float(size: int) -> bool:
     return size in _FLOAT_CODES
 
 
-def _wide(size: int, signed: bool, little: bool) -> tuple[Callable[[Any], bytes], Callable[[bytes], int]]:
+def _wide(
+    size: int, signed: bool, little: bool
+) -> tuple[Callable[[SupportsIndex], bytes], Callable[[bytes], int]]:
     order = "little" if little else "big"
 
-    def pack(value: Any) -> bytes:
+    def pack(value: SupportsIndex) -> bytes:
         number = operator.index(value)
         try:
             return number.to_bytes(size, "little" if little else "big", signed=signed)
@@ -60,13 +62,13 @@ def _wide(size: int, signed: bool, little: bool) -> tuple[Callable[[Any], bytes]
 # --- characters and octet strings -------------------------------------------------------------------------
 
 
-def _pack_ascii(value: Any) -> bytes:
+def _pack_ascii(value: object) -> bytes:
     if not isinstance(value, str) or len(value) != 1:
         raise wanted("one ASCII character", value)
     return ascii_octets(value)
 
 
-def ascii_octets(value: Any) -> bytes:
+def ascii_octets(value: object) -> bytes:
     if not isinstance(value, str):
         raise wanted("text", value)
     try:
@@ -82,7 +84,7 @@ def ascii_text(data: bytes) -> str:
         raise Misfit(f"octet {data[error.start]:#04x} at {error.start} is not ASCII") from None
 
 
-def utf16_octets(value: Any) -> bytes:
+def utf16_octets(value: object) -> bytes:
     """UTF-16BE; a lone surrogate passes, since peers send single code units."""
     if not isinstance(value, str):
         raise wanted("text", value)
@@ -93,7 +95,7 @@ def utf16_text(data: bytes) -> str:
     return data.decode("utf-16-be", "surrogatepass")
 
 
-def _pack_unicode(value: Any) -> bytes:
+def _pack_unicode(value: object) -> bytes:
     data = utf16_octets(value)
     if len(data) != 2:
         raise wanted("one UTF-16 character", value)
@@ -107,7 +109,7 @@ ASCII_CHARACTER = Leaf("c", 1, 1, "", "one ASCII character", "str", pack=_pack_a
 UNICODE_CHARACTER = Leaf("2s", 2, 2, "", "one UTF-16 character", "str", pack=_pack_unicode, unpack=utf16_text)
 
 
-def octet_string(value: Any) -> bytes:
+def octet_string(value: object) -> bytes:
     """Opaque data: bytes, or a list of octets."""
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
@@ -122,10 +124,10 @@ def octet_string(value: Any) -> bytes:
 # --- enumerations -----------------------------------------------------------------------------------------
 
 
-class _Numbers(dict[Any, int]):
+class _Numbers(dict[object, int]):
     """Enumerator name or number to number; any number is taken, an unknown name is not."""
 
-    def __missing__(self, key: Any) -> int:
+    def __missing__(self, key: str | SupportsIndex) -> int:
         if isinstance(key, str):
             names = ", ".join(name for name in self if isinstance(name, str))
             raise Misfit(f"{key!r} is none of the enumerators {shortened(names)}")
@@ -135,10 +137,10 @@ class _Numbers(dict[Any, int]):
             raise wanted("an enumerator's name or number", key) from None
 
 
-class _Names(dict[int, Any]):
+class _Names(dict[int, object]):
     """Number to enumerator name; a number nobody named stays a number, so nothing is lost."""
 
-    def __missing__(self, key: int) -> Any:
+    def __missing__(self, key: int) -> object:
         return key
 
 
@@ -173,9 +175,11 @@ def is_boolean(enumerators: Mapping[str, tuple[int, ...]]) -> bool:
 
 
 def _boolean_leaf(base: Leaf, enumerators: Mapping[str, tuple[int, ...]]) -> Leaf:
-    numbers: dict[Any, int] = {False: 0, True: 1} | {name: values[0] for name, values in enumerators.items()}
+    numbers: dict[object, int] = {False: 0, True: 1} | {
+        name: values[0] for name, values in enumerators.items()
+    }
 
-    def pack(value: Any) -> int:
+    def pack(value: object) -> int:
         try:
             return numbers[value]
         except (KeyError, TypeError):
@@ -190,7 +194,11 @@ def _boolean_leaf(base: Leaf, enumerators: Mapping[str, tuple[int, ...]]) -> Lea
 
 
 def _translated(
-    base: Leaf, pack: Callable[[Any], Any], unpack: Callable[[Any], Any], python_type: str, expects: str
+    base: Leaf,
+    pack: Callable[[object], object],
+    unpack: Callable[..., object],
+    python_type: str,
+    expects: str,
 ) -> Leaf:
     """`base` with a translation on top; one that already translates (24-bit integers) is composed."""
     inner_pack, inner_unpack = base.pack, base.unpack

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from weft.fom.encoding.codec import Codec, as_bytes
 from weft.fom.encoding.explain import why_not_packed, why_not_unpacked
-from weft.fom.encoding.generate import Source, pack_arguments, targets, unpacked_value
+from weft.fom.encoding.generate import CodecSource, pack_arguments, targets, unpacked_value
 from weft.fom.encoding.misfit import finished
 from weft.fom.encoding.shape import Block, Shape, lay_out
 
@@ -14,7 +12,7 @@ from weft.fom.encoding.shape import Block, Shape, lay_out
 def block_codec(name: str, shape: Shape, python_type: str) -> Codec:
     """The codec of a shape that fits one format string."""
     block = lay_out(shape)
-    source = Source()
+    source = CodecSource()
     pack = source.bind("pack_all", block.struct.pack)
     unpack = source.bind("unpack_all", block.struct.unpack)
     unpack_from = source.bind("unpack_from", block.struct.unpack_from)
@@ -36,7 +34,8 @@ def block_codec(name: str, shape: Shape, python_type: str) -> Codec:
         f"{{}}, at + {block.struct.size}",
         "why_unpacked(error, data, at)",
     )
-    made = source.functions(name)
+    source.run(name)
+    made = source.bound
     return Codec(
         name,
         made["write"],
@@ -50,14 +49,16 @@ def block_codec(name: str, shape: Shape, python_type: str) -> Codec:
     )
 
 
-def _pack_function(source: Source, shape: Shape, head: str, last: str, failure: str) -> None:
+def _pack_function(source: CodecSource, shape: Shape, head: str, last: str, failure: str) -> None:
     source.line(head, 0)
     source.line("try:", 1)
     source.line(last.format(", ".join(pack_arguments(source, shape, "value"))))
     _fail_with(source, failure)
 
 
-def _unpack_function(source: Source, block: Block, head: str, call: str, result: str, failure: str) -> None:
+def _unpack_function(
+    source: CodecSource, block: Block, head: str, call: str, result: str, failure: str
+) -> None:
     left, names = targets(len(block.spots))
     source.line(head, 0)
     source.line("try:", 1)
@@ -66,12 +67,12 @@ def _unpack_function(source: Source, block: Block, head: str, call: str, result:
     _fail_with(source, failure)
 
 
-def _fail_with(source: Source, failure: str) -> None:
+def _fail_with(source: CodecSource, failure: str) -> None:
     source.line("except Exception as error:", 1)
     source.line(f"raise {failure} from None")
 
 
-def _packing_failed(error: Exception, shape: Shape, value: Any) -> Exception:
+def _packing_failed(error: Exception, shape: Shape, value: object) -> Exception:
     try:
         return why_not_packed(shape, value) or error
     except Exception as other:  # the value itself misbehaves

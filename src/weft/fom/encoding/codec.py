@@ -19,8 +19,8 @@ from typing import Any
 from weft.fom.encoding.misfit import Misfit, Step, finished, octets, shown, wanted
 from weft.fom.encoding.shape import Shape
 
-Write = Callable[[bytearray, Any], None]
-Read = Callable[[bytes, int], tuple[Any, int]]
+Write = Callable[[bytearray, object], None]
+Read = Callable[[bytes, int], tuple[object, int]]
 Octets = bytes | bytearray | memoryview
 
 PADS = tuple(bytes(count) for count in range(256))
@@ -58,7 +58,7 @@ class Codec:
         shape: Shape | None = None,
         padding: int = 0,
         loose_end: int = 1,
-        encode: Callable[[Any], bytes] | None = None,
+        encode: Callable[[object], bytes] | None = None,
         decode: Callable[[Octets], Any] | None = None,
     ) -> None:
         self.name = name
@@ -71,8 +71,9 @@ class Codec:
         self.shape = shape
         self.padding = padding
         self.loose_end = loose_end
-        self.encode = encode or _encoder(name, write)
-        self.decode = decode or _decoder(name, read, loose_end)
+        self.encode: Callable[[object], bytes] = encode or _encoder(name, write)
+        # A caller knows what type it asked for.
+        self.decode: Callable[[Octets], Any] = decode or _decoder(name, read, loose_end)
 
     def named(self, name: str, loose_end: int = 0) -> Codec:
         """The same encoding under another type's name, which errors then begin with."""
@@ -93,8 +94,8 @@ class Codec:
         return f"<Codec {self.name}>"
 
 
-def _encoder(name: str, write: Write) -> Callable[[Any], bytes]:
-    def encode(value: Any) -> bytes:
+def _encoder(name: str, write: Write) -> Callable[[object], bytes]:
+    def encode(value: object) -> bytes:
         out = bytearray()
         try:
             write(out, value)
@@ -105,8 +106,8 @@ def _encoder(name: str, write: Write) -> Callable[[Any], bytes]:
     return encode
 
 
-def _decoder(name: str, read: Read, loose_end: int) -> Callable[[Octets], Any]:
-    def decode(octets: Octets) -> Any:
+def _decoder(name: str, read: Read, loose_end: int) -> Callable[[Octets], object]:
+    def decode(octets: Octets) -> object:
         try:
             data = octets if type(octets) is bytes else as_bytes(octets)
             value, position = read(data, 0)
@@ -133,26 +134,26 @@ def left_over(position: int, length: int) -> Misfit:
     return Misfit(f"{octets(length - position)} left over after the value")
 
 
-def as_fields(value: object, names: tuple[str, ...]) -> Mapping[Any, Any]:
+def as_fields(value: object, names: tuple[str, ...]) -> dict[object, object]:
     """The fields of a record given as a mapping or as any object with attributes, a dataclass for instance."""
     if isinstance(value, Mapping):
         return dict(value)
-    found = {name: getattr(value, name) for name in names if hasattr(value, name)}
+    found: dict[object, object] = {name: getattr(value, name) for name in names if hasattr(value, name)}
     if not found and names:
         raise wanted("a record", value)
     return found
 
 
 def wrong_fields(
-    fields: Mapping[Any, Any], names: tuple[str, ...], ignored: tuple[str, ...] = ()
+    fields: Mapping[object, object], names: tuple[str, ...], ignored: tuple[str, ...] = ()
 ) -> Misfit | None:
     """What is wrong with the field names of a record, if anything."""
     for name in names:
         if name not in fields:
             return Misfit("missing field", name)
-    for name in fields:
-        if name not in names and name not in ignored:
-            step: Step = name if isinstance(name, str) else shown(name)
+    for key in fields:
+        if key not in names and key not in ignored:
+            step: Step = key if isinstance(key, str) else shown(key)
             known = ", ".join(names) or "none"
             return Misfit(f"unknown field; the fields are {known}", step)
     return None

@@ -45,7 +45,7 @@ class Codecs:
         self._types = data_types
         self._ready: dict[str, Codec] = {}
 
-    def encode(self, type_name: str, value: Any) -> bytes:
+    def encode(self, type_name: str, value: object) -> bytes:
         codec = self._ready.get(type_name)
         return (codec or self.codec(type_name)).encode(value)
 
@@ -123,10 +123,10 @@ class Compilation:
     def _late(self, name: str) -> Codec:
         types, ready = self._types, self._ready
 
-        def write(out: bytearray, value: Any) -> None:
+        def write(out: bytearray, value: object) -> None:
             (ready.get(name) or Compilation(types, ready).make(name)).write(out, value)
 
-        def read(data: bytes, position: int) -> tuple[Any, int]:
+        def read(data: bytes, position: int) -> tuple[object, int]:
             return (ready.get(name) or Compilation(types, ready).make(name)).read(data, position)
 
         boundary = octet_boundary(self._types, name, self._leaf_boundary)

@@ -8,7 +8,7 @@ is allocated (`check_room`).
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ MOST_EMPTY_ELEMENTS = 0xFFFF
 class Elements:
     """How to count, append and read the elements of an array."""
 
-    ready: Callable[[Any], tuple[int, Any]]  # the value's element count, and what `write` takes
+    ready: Callable[..., tuple[int, Any]]  # the value's element count, and what `write` takes
     write: Callable[[bytearray, Any], None]
     read: Callable[[bytes, int, int], tuple[Any, int]]  # data, position, count
     boundary: int
@@ -58,16 +58,16 @@ def elements_of(element: Codec) -> Elements:
 
 
 def _strings(
-    encode: Callable[[Any], bytes], decode: Callable[[bytes], Any], width: int, python_type: str
+    encode: Callable[[object], bytes], decode: Callable[[bytes], object], width: int, python_type: str
 ) -> Elements:
-    def ready(value: Any) -> tuple[int, bytes]:
+    def ready(value: object) -> tuple[int, bytes]:
         data = encode(value)
         return len(data) // width, data
 
     def write(out: bytearray, data: bytes) -> None:
         out += data
 
-    def read(data: bytes, position: int, count: int) -> tuple[Any, int]:
+    def read(data: bytes, position: int, count: int) -> tuple[object, int]:
         end = position + count * width
         return decode(data[position:end]), end
 
@@ -82,21 +82,21 @@ def _leaves(leaf: Leaf) -> Elements:
         # "3d" is three doubles, but "3s" is one string of three.
         return order + code * count if code.endswith("s") else f"{order}{count}{code}"
 
-    def write(out: bytearray, value: Any) -> None:
+    def write(out: bytearray, value: Collection[object]) -> None:
         try:
             out += struct.pack(layout(len(value)), *(map(convert, value) if convert else value))
         except Exception as error:
             raise _first_misfit(leaf, value, error) from None
 
-    def read(data: bytes, position: int, count: int) -> tuple[list[Any], int]:
+    def read(data: bytes, position: int, count: int) -> tuple[list[object], int]:
         values = struct.unpack_from(layout(count), data, position)
         return list(values) if restore is None else _restored(values, restore), position + count * size
 
     return Elements(counted, write, read, leaf.boundary, size, f"list[{leaf.python_type}]")
 
 
-def _restored(values: tuple[Any, ...], restore: Callable[[Any], Any]) -> list[Any]:
-    restored: list[Any] = []
+def _restored(values: tuple[object, ...], restore: Callable[[object], object]) -> list[object]:
+    restored: list[object] = []
     try:
         restored.extend(map(restore, values))
     except Exception as error:
@@ -104,7 +104,7 @@ def _restored(values: tuple[Any, ...], restore: Callable[[Any], Any]) -> list[An
     return restored
 
 
-def _first_misfit(leaf: Leaf, value: Any, error: Exception) -> Exception:
+def _first_misfit(leaf: Leaf, value: Collection[object], error: Exception) -> Exception:
     for index, item in enumerate(value):
         found = why_not_packed(leaf, item)
         if found:
@@ -116,7 +116,7 @@ def _others(element: Codec) -> Elements:
     boundary, size = element.octet_boundary, element.static_size
     mask = 0 if size is not None and size % boundary == 0 else boundary - 1
 
-    def write(out: bytearray, value: Any) -> None:
+    def write(out: bytearray, value: Collection[object]) -> None:
         write_one, index = element.write, 0
         try:
             for index, item in enumerate(value):
@@ -126,7 +126,7 @@ def _others(element: Codec) -> Elements:
         except Exception as error:
             raise inside(error, index) from None
 
-    def read(data: bytes, position: int, count: int) -> tuple[list[Any], int]:
+    def read(data: bytes, position: int, count: int) -> tuple[list[object], int]:
         read_one, index, items = element.read, 0, []
         try:
             for index in range(count):
@@ -141,7 +141,7 @@ def _others(element: Codec) -> Elements:
     return Elements(counted, write, read, boundary, element.min_size, f"list[{element.python_type}]")
 
 
-def counted(value: Any) -> tuple[int, Any]:
+def counted(value: Sized) -> tuple[int, object]:
     if isinstance(value, str | bytes | Mapping):
         raise wanted("a list", value)
     try:

@@ -7,23 +7,22 @@ returns the first that is at fault, with its path.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from weft.fom.encoding.codec import as_fields, left_over, wrong_fields
 from weft.fom.encoding.misfit import Misfit, inside, short_of, shown, wanted
 from weft.fom.encoding.shape import Block, Leaf, ListShape, RecordShape, Shape, parts
 
 
-def why_not_packed(shape: Shape, value: Any) -> Misfit | None:
+def why_not_packed(shape: Shape, value: object) -> Misfit | None:
     if isinstance(shape, Leaf):
         return _leaf_misfit(shape, value)
     try:
-        value = _container(shape, value)
+        held = _container(shape, value)
     except Misfit as misfit:
         return misfit
     for step, part in parts(shape):
-        found = why_not_packed(part, value[step])
+        found = why_not_packed(part, held[step])
         if found:
             inside(found, step)
             return found
@@ -50,30 +49,29 @@ def why_not_unpacked(block: Block, data: bytes, position: int, *, exact: bool) -
     return None
 
 
-def _container(shape: RecordShape | ListShape, value: Any) -> Mapping[str, Any] | list[Any]:
+def _container(shape: RecordShape | ListShape, value: object) -> dict[object, object]:
+    """What is in a record by its names, or in a list by its places."""
     if isinstance(shape, ListShape):
-        return _items(value, shape.count)
+        return dict(enumerate(_items(value, shape.count)))
     names = tuple(name for name, _ in shape.fields)
     fields = as_fields(value, names)
-    wrong = wrong_fields(fields, names, tuple(fields) if shape.partial else ())
+    ignored = tuple([name for name in fields if isinstance(name, str)])
+    wrong = wrong_fields(fields, names, ignored if shape.partial else ())
     if wrong:
         raise wrong
     return fields
 
 
-def _items(value: Any, count: int) -> list[Any]:
-    if isinstance(value, str | Mapping):
+def _items(value: object, count: int) -> list[object]:
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
         raise wanted("a list", value)
-    try:
-        items = list(value)
-    except TypeError:
-        raise wanted("a list", value) from None
+    items = list(value)
     if len(items) != count:
         raise Misfit(f"expected {count} elements, got {len(items)}")
     return items
 
 
-def _leaf_misfit(leaf: Leaf, value: Any) -> Misfit | None:
+def _leaf_misfit(leaf: Leaf, value: object) -> Misfit | None:
     try:
         packed = leaf.pack(value) if leaf.pack else value
     except Misfit as misfit:
@@ -87,7 +85,7 @@ def _leaf_misfit(leaf: Leaf, value: Any) -> Misfit | None:
     return None
 
 
-def _out_of_range(leaf: Leaf, value: Any, packed: Any) -> Misfit | None:
+def _out_of_range(leaf: Leaf, value: object, packed: object) -> Misfit | None:
     if leaf.low is not None and isinstance(packed, int):
         return Misfit(f"{shown(value)} is out of range {leaf.low}..{leaf.high}")
     if leaf.low is None and isinstance(packed, int | float):

@@ -6,7 +6,7 @@ nothing per field beyond that.  Names from an object model enter the text only t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from weft.fom.encoding.codec import PADS, as_fields
@@ -14,7 +14,7 @@ from weft.fom.encoding.misfit import Mismatch
 from weft.fom.encoding.shape import Leaf, ListShape, RecordShape, Shape
 
 
-class Source:
+class CodecSource:
     """Collects lines and the objects they name."""
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Source:
         self._count += 1
         return f"{prefix}{self._count}"
 
-    def bind(self, prefix: str, thing: Any) -> str:
+    def bind(self, prefix: str, thing: object) -> str:
         """A name for an object; the same name again for the same object."""
         name = self._known.get(id(thing))
         if name is None:
@@ -38,14 +38,14 @@ class Source:
             self.bound[name] = thing
         return name
 
-    def functions(self, title: str) -> dict[str, Callable[..., Any]]:
+    def run(self, title: str) -> None:
+        """Compile the lines; the functions they define are then among the bound objects."""
         text = "\n".join(self.lines) + "\n"
         exec(compile(text, f"<codec of {title}>", "exec"), self.bound)
-        return self.bound
 
 
 def record_prologue(
-    source: Source, variable: str, names: tuple[str, ...], ignored: tuple[str, ...] = ()
+    source: CodecSource, variable: str, names: tuple[str, ...], ignored: tuple[str, ...] = ()
 ) -> None:
     """Lines that make `variable` a dict with exactly these fields, or raise Mismatch."""
     source.line(f"if type({variable}) is not dict:")
@@ -57,7 +57,7 @@ def record_prologue(
         source.line(f"if len({variable}) != {len(names)}: raise Mismatch")
 
 
-def pack_arguments(source: Source, shape: Shape, expression: str) -> list[str]:
+def pack_arguments(source: CodecSource, shape: Shape, expression: str) -> list[str]:
     """The arguments of `pack` for a value; lines it needs first are added to the source."""
     if isinstance(shape, Leaf):
         return [f"{source.bind('pack', shape.pack)}({expression})" if shape.pack else expression]
@@ -73,7 +73,7 @@ def pack_arguments(source: Source, shape: Shape, expression: str) -> list[str]:
     return _list_arguments(source, shape, variable)
 
 
-def _list_arguments(source: Source, shape: ListShape, variable: str) -> list[str]:
+def _list_arguments(source: CodecSource, shape: ListShape, variable: str) -> list[str]:
     source.line(f"if len({variable}) != {shape.count}: raise Mismatch")
     element = shape.element
     if isinstance(element, Leaf):
@@ -87,7 +87,7 @@ def _list_arguments(source: Source, shape: ListShape, variable: str) -> list[str
     ]
 
 
-def unpacked_value(source: Source, shape: Shape, names: Iterator[str]) -> str:
+def unpacked_value(source: CodecSource, shape: Shape, names: Iterator[str]) -> str:
     """The expression that rebuilds a value from the unpacked leaves, whose names are taken in order."""
     if isinstance(shape, Leaf):
         name = next(names)

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from weft.fom.encoding.blocks import block_codec
 from weft.fom.encoding.codec import Codec, as_fields, wrong_fields
 from weft.fom.encoding.explain import why_not_packed, why_not_unpacked
-from weft.fom.encoding.generate import Source, pack_arguments, record_prologue, targets, unpacked_value
+from weft.fom.encoding.generate import CodecSource, pack_arguments, record_prologue, targets, unpacked_value
 from weft.fom.encoding.misfit import inside
 from weft.fom.encoding.shape import Block, RecordShape, Shape, fusable, lay_out, realigned, record_shape
 
@@ -28,8 +27,8 @@ class CountedBy:
 
     field: str
     count: Callable[[int], int]
-    write: Callable[[bytearray, Any, int], None]
-    read: Callable[[bytes, int, int], tuple[Any, int]]
+    write: Callable[[bytearray, object, int], None]
+    read: Callable[[bytes, int, int], tuple[object, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ def record_codec(name: str, fields: Sequence[RecordField]) -> Codec:
     shape = _whole_shape(fields)
     if shape is not None and fusable(shape):
         return block_codec(name, shape, PYTHON_TYPE)
-    return _Builder(name, fields).build()
+    return _RecordBuilder(name, fields).build()
 
 
 def _whole_shape(fields: Sequence[RecordField]) -> RecordShape | None:
@@ -57,7 +56,7 @@ def _whole_shape(fields: Sequence[RecordField]) -> RecordShape | None:
     return record_shape(tuple(shapes))
 
 
-class _Builder:
+class _RecordBuilder:
     """Generates `write` and `read` side by side, step by step, so that both agree on every position."""
 
     def __init__(self, name: str, fields: Sequence[RecordField]) -> None:
@@ -72,7 +71,7 @@ class _Builder:
         self.steps: list[Block | str] = []
         self.pending: list[tuple[str, Shape]] = []
         self.variables: dict[str, str] = {}
-        self.writing, self.reading = Source(), Source()
+        self.writing, self.reading = CodecSource(), CodecSource()
 
     def build(self) -> Codec:
         self._heads()
@@ -80,12 +79,12 @@ class _Builder:
             self._place(field)
         self._flush()
         self._tails()
-        write = self.writing.functions(self.name)["write"]
-        read = self.reading.functions(self.name)["read"]
+        self.writing.run(self.name)
+        self.reading.run(self.name)
         return Codec(
             self.name,
-            write,
-            read,
+            self.writing.bound["write"],
+            self.reading.bound["read"],
             boundary=self.boundary,
             python_type=PYTHON_TYPE,
             static_size=self.size,
@@ -210,7 +209,7 @@ class _Builder:
         self.reading.line(f"position = position + {boundary - 1} & -{boundary}")
         self.offset, self.modulus, self.size = 0, boundary, None
 
-    def _write_failed(self, error: Exception, at: int, value: Any) -> Exception:
+    def _write_failed(self, error: Exception, at: int, value: object) -> Exception:
         try:
             fields = as_fields(value, self.names)
             wrong = wrong_fields(fields, self.names, self.ignored)

@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from weft.fom.encoding.arrays import Bounds
 from weft.fom.encoding.codec import PADS, Codec
@@ -29,7 +28,7 @@ COUNTED: dict[tuple[str, str], tuple[str, Callable[[int], int]]] = {
 
 
 def padding_codec(name: str, boundary: int) -> Codec:
-    def write(out: bytearray, value: Any) -> None:
+    def write(out: bytearray, value: object) -> None:
         out += PADS[-len(out) & (boundary - 1)]
 
     def read(data: bytes, position: int) -> tuple[bytes, int]:
@@ -45,7 +44,7 @@ def null_terminated_codec(name: str, element: Codec, bounds: Bounds) -> Codec:
             f"{name}: RPRnullTerminatedArray is for characters and octets, not {element.name}"
         )
 
-    def write(out: bytearray, value: Any) -> None:
+    def write(out: bytearray, value: object) -> None:
         count, data = elements.ready(value)
         bounds.check(count)
         if 0 in data:
@@ -53,7 +52,7 @@ def null_terminated_codec(name: str, element: Codec, bounds: Bounds) -> Codec:
         out += data
         out += b"\0"
 
-    def read(data: bytes, position: int) -> tuple[Any, int]:
+    def read(data: bytes, position: int) -> tuple[object, int]:
         end = data.find(b"\0", position)
         if end < 0:
             raise Misfit("the terminating zero is missing")
@@ -67,12 +66,12 @@ def null_terminated_codec(name: str, element: Codec, bounds: Bounds) -> Codec:
 def lengthless_codec(name: str, element: Codec, bounds: Bounds) -> Codec:
     elements = elements_of(element)
 
-    def write(out: bytearray, value: Any) -> None:
+    def write(out: bytearray, value: object) -> None:
         count, items = elements.ready(value)
         bounds.check(count)
         elements.write(out, items)
 
-    def read(data: bytes, position: int) -> tuple[Any, int]:
+    def read(data: bytes, position: int) -> tuple[object, int]:
         return _read_all(elements, element, bounds, data, position)
 
     return Codec(name, write, read, boundary=elements.boundary, python_type=elements.python_type)
@@ -80,26 +79,26 @@ def lengthless_codec(name: str, element: Codec, bounds: Bounds) -> Codec:
 
 def _read_all(
     elements: Elements, element: Codec, bounds: Bounds, data: bytes, position: int
-) -> tuple[Any, int]:
+) -> tuple[object, int]:
     """Read elements to the end of the data."""
     size, left = element.static_size, len(data) - position
     if size is not None and size > 0 and size % elements.boundary == 0:
         bounds.check(left // size)
         return elements.read(data, position, left // size)
-    items: list[Any] = []
+    items: list[object] = []
     while position < len(data):
         if items:
             position += -position % elements.boundary
         begin = position
-        (item,), position = _one(elements, data, position, len(items))
+        found, position = _one(elements, data, position, len(items))
         if position == begin:
             raise Misfit("elements without octets cannot be told apart", len(items))
-        items.append(item)
+        items.extend(found)
     bounds.check(len(items))
     return items, position
 
 
-def _one(elements: Elements, data: bytes, position: int, index: int) -> tuple[Any, int]:
+def _one(elements: Elements, data: bytes, position: int, index: int) -> tuple[list[object], int]:
     try:
         return elements.read(data, position, 1)
     except Misfit as misfit:
@@ -112,13 +111,13 @@ def counted_by(field: str, count: Callable[[int], int], element: Codec) -> Count
     """A lengthless array whose length another field of its record gives."""
     elements = elements_of(element)
 
-    def write(out: bytearray, value: Any, wanted: int) -> None:
+    def write(out: bytearray, value: object, wanted: int) -> None:
         got, items = elements.ready(value)
         if got != wanted:
             raise Misfit(f"{field} calls for {wanted} elements, got {got}")
         elements.write(out, items)
 
-    def read(data: bytes, position: int, wanted: int) -> tuple[Any, int]:
+    def read(data: bytes, position: int, wanted: int) -> tuple[object, int]:
         elements.check_room(wanted, len(data) - position)
         return elements.read(data, position, wanted)
 

@@ -34,8 +34,8 @@ class Leaf:
     python_type: str
     low: int | None = None
     high: int | None = None
-    pack: Callable[[Any], Any] | None = None
-    unpack: Callable[[Any], Any] | None = None
+    pack: Callable[..., Any] | None = None
+    unpack: Callable[..., object] | None = None
 
     @property
     def leaves(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, ClassVar, Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 from weft.fom.encoding.codec import Octets
 from weft.fom.encoding.compiler import Codecs
@@ -17,6 +17,7 @@ from weft.fom.encoding.misfit import shown
 from weft.model.errors import EncodingError
 
 E = TypeVar("E", bound=IntEnum)
+T = TypeVar("T")
 
 
 def known(enumeration: type[E], number: int) -> E | int:
@@ -27,21 +28,21 @@ def known(enumeration: type[E], number: int) -> E | int:
         return number
 
 
-def same(value: Any) -> Any:
+def same(value: object) -> object:
     return value
 
 
-class Record:
+class TypedRecord:
     """A fixed or variant record; subclasses are dataclasses."""
 
     HLA_NAME: ClassVar[str]
     CODECS: ClassVar[Codecs]
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         raise NotImplementedError
 
     @classmethod
-    def from_plain(cls, plain: Any) -> Self:
+    def from_plain(cls, plain: object) -> Self:
         raise NotImplementedError
 
     def encode(self) -> bytes:
@@ -50,6 +51,10 @@ class Record:
     @classmethod
     def decode(cls, data: Octets) -> Self:
         return cls.from_plain(cls.CODECS.decode(cls.HLA_NAME, data))
+
+
+Record = TypedRecord
+"""The name that generated modules import."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +67,8 @@ class Slot:
     attribute: str
     name: str
     data_type: str = ""
-    to_plain: Callable[[Any], Any] = same
-    from_plain: Callable[[Any], Any] = same
+    to_plain: Callable[..., object] = same
+    from_plain: Callable[..., object] = same
 
 
 class ValueSet:
@@ -91,7 +96,7 @@ class ValueSet:
     def decode(cls, values: Mapping[str, Octets]) -> Self:
         """From values by HLA name; those not given stay None."""
         slots = {slot.name: slot for slot in cls.SLOTS}
-        decoded: dict[str, Any] = {}
+        decoded: dict[str, object] = {}
         for name, data in values.items():
             slot = slots.get(name)
             if slot is None:
@@ -101,7 +106,7 @@ class ValueSet:
         return cls(**decoded)
 
 
-def _plain(path: str, convert: Callable[[Any], Any], value: Any) -> Any:
+def _plain(path: str, convert: Callable[[T], object], value: T) -> object:
     """A value of the wrong class has none of the methods that conversion needs."""
     try:
         return convert(value)

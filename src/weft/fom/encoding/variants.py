@@ -19,18 +19,17 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import SupportsInt
 
 from weft.fom.encoding.codec import PADS, Codec, Octets, as_bytes, as_fields, left_over, wrong_fields
 from weft.fom.encoding.misfit import Misfit, finished, inside, short_of, wanted
-from weft.fom.encoding.records import RecordField, record_codec
+from weft.fom.encoding.records import PYTHON_TYPE, RecordField, record_codec
 from weft.fom.encoding.shape import Leaf
 from weft.model.errors import EncodingError
 
 UNKNOWN = "?"
 """The key of an unknown alternative's bytes; no name in an object model can be this."""
 
-PYTHON_TYPE = "dict[str, Any]"
 _LENGTH = struct.Struct(">i")
 
 
@@ -61,7 +60,7 @@ class Arms:
 class Discriminant:
     name: str
     codec: Codec
-    number: Callable[[Any], int]  # from the user's value
+    number: Callable[..., int]  # from the user's value
     peek: Callable[[bytes, int], int]  # from the wire
 
 
@@ -79,7 +78,7 @@ def discriminant(record: str, name: str, codec: Codec) -> Discriminant:
             raise Misfit(short_of(leaf.size, len(data) - position).reason, name)
         return int(reader.unpack_from(data, position)[0])
 
-    def number(value: Any) -> int:
+    def number(value: SupportsInt) -> int:
         try:
             return leaf.pack(value) if leaf.pack else int(value)
         except Misfit as misfit:
@@ -99,17 +98,17 @@ def variant_codec(name: str, by: Discriminant, arms: Arms) -> Codec:
     encoders = {number: record.encode for number, record in records.items()}
     writers = {number: record.write for number, record in records.items()}
 
-    def encode(value: Any) -> bytes:
+    def encode(value: object) -> bytes:
         try:
             key = by.number(_chosen(value, by.name))
         except Exception as error:
             raise finished(error, name) from None
         return encoders.get(key, other.encode)(value)
 
-    def write(out: bytearray, value: Any) -> None:
+    def write(out: bytearray, value: object) -> None:
         writers.get(by.number(_chosen(value, by.name)), other.write)(out, value)
 
-    def decode(octets: Octets) -> Any:
+    def decode(octets: Octets) -> object:
         try:
             data = octets if type(octets) is bytes else as_bytes(octets)
             record = records.get(by.peek(data, 0), other)
@@ -117,7 +116,7 @@ def variant_codec(name: str, by: Discriminant, arms: Arms) -> Codec:
             raise finished(error, name) from None
         return record.decode(data)
 
-    def read(data: bytes, position: int) -> tuple[Any, int]:
+    def read(data: bytes, position: int) -> tuple[object, int]:
         return records.get(by.peek(data, position), other).read(data, position)
 
     return Codec(
@@ -140,7 +139,7 @@ def _arm_record(name: str, by: Discriminant, arm: Arm, boundary: int) -> Codec:
     )
 
 
-def _chosen(value: Any, name: str) -> Any:
+def _chosen(value: object, name: str) -> object:
     try:
         return value[name] if type(value) is dict else as_fields(value, (name,))[name]
     except KeyError:
@@ -156,7 +155,7 @@ def extendable_variant_codec(name: str, by: Discriminant, arms: Arms, boundary: 
     write_other, read_other = _arm_writer(by.name, arms.other), _arm_reader(arms.other)
     write_discriminant, read_discriminant = by.codec.write, by.codec.read
 
-    def write(out: bytearray, value: Any) -> None:
+    def write(out: bytearray, value: object) -> None:
         fields = value if type(value) is dict else as_fields(value, (by.name, UNKNOWN, *_names(arms)))
         chosen = _chosen(fields, by.name)
         body = writers.get(by.number(chosen), write_other)(fields)
@@ -169,7 +168,7 @@ def extendable_variant_codec(name: str, by: Discriminant, arms: Arms, boundary: 
         out += PADS[-len(out) & (boundary - 1)]
         out += body
 
-    def read(data: bytes, position: int) -> tuple[Any, int]:
+    def read(data: bytes, position: int) -> tuple[object, int]:
         key = by.peek(data, position)
         try:
             chosen, position = read_discriminant(data, position)
@@ -207,10 +206,10 @@ def _extent(data: bytes, position: int, boundary: int) -> tuple[int, int]:
     return position, position + length
 
 
-def _arm_writer(by: str, arm: Arm | None) -> Callable[[Mapping[str, Any]], bytes | bytearray]:
+def _arm_writer(by: str, arm: Arm | None) -> Callable[[Mapping[object, object]], bytes | bytearray]:
     """The octets of an alternative, from the whole record."""
 
-    def nothing(fields: Mapping[str, Any]) -> bytes:
+    def nothing(fields: Mapping[object, object]) -> bytes:
         wrong = wrong_fields(fields, (by,), (UNKNOWN,))
         if wrong:
             raise wrong
@@ -220,7 +219,7 @@ def _arm_writer(by: str, arm: Arm | None) -> Callable[[Mapping[str, Any]], bytes
         return nothing
     name, names, write = arm.name, (by, arm.name), arm.codec.write
 
-    def body(fields: Mapping[str, Any]) -> bytearray:
+    def body(fields: Mapping[object, object]) -> bytearray:
         if len(fields) != 2 or name not in fields:
             wrong = wrong_fields({key: fields[key] for key in fields if fields[key] is not None}, names)
             if wrong:
@@ -235,7 +234,7 @@ def _arm_writer(by: str, arm: Arm | None) -> Callable[[Mapping[str, Any]], bytes
     return body
 
 
-def _raw(value: Any) -> bytes:
+def _raw(value: object) -> bytes:
     if value is None:
         return b""
     if isinstance(value, bytes | bytearray | memoryview):
@@ -243,15 +242,15 @@ def _raw(value: Any) -> bytes:
     raise Misfit(wanted("bytes", value).reason, UNKNOWN)
 
 
-def _arm_reader(arm: Arm | None) -> Callable[[bytes], dict[str, Any]]:
-    def nothing(data: bytes) -> dict[str, Any]:
+def _arm_reader(arm: Arm | None) -> Callable[[bytes], dict[str, object]]:
+    def nothing(data: bytes) -> dict[str, object]:
         return {UNKNOWN: data} if data else {}
 
     if arm is None:
         return nothing
     name, read = arm.name, arm.codec.read
 
-    def body(data: bytes) -> dict[str, Any]:
+    def body(data: bytes) -> dict[str, object]:
         try:
             value, position = read(data, 0)
             if position != len(data):

@@ -20,16 +20,17 @@ import threading
 import time
 import weakref
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from weft.host.causes import RECORDED
 from weft.host.client.settings import ClientSettings
 from weft.host.client.streams import no_session, open_stream
-from weft.host.connection import drop_federation
 from weft.host.conventions import GATHER_ANSWERS, OPERATOR, SORTS_CALLBACKS
+from weft.host.effects import Inbox
 from weft.host.sizes import ASK_LIMITS, Most, told_most
-from weft.kernel import PAUSES, Callback, LastMile, UrgentCallback
+from weft.kernel import PAUSES, Callback, UrgentCallback
 from weft.model.deliveries import Removal, delivery_from
 from weft.model.errors import ConnectionFailed, NotConnected, RTIexception, RTIinternalError
 from weft.model.records import (
@@ -43,7 +44,7 @@ from weft.model.records import (
 )
 from weft.model.time import time_factory
 from weft.wire.codec.callbacks import CALLBACK_SUCCEEDED
-from weft.wire.codec.codec import Codec
+from weft.wire.codec.codec import ServiceCodec
 from weft.wire.codec.hot import EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE, SEND, UPDATE
 from weft.wire.codec.hot_callbacks import HotCallbacks
 from weft.wire.codec.packed import advance_number, encode_advance, encode_hot_call
@@ -117,9 +118,10 @@ class RemoteNode:
             configuration = _told(configuration, GATHER_ANSWERS)
         configuration = _told(_told(configuration, SORTS_CALLBACKS), ASK_LIMITS)
         try:
-            connection.result = connection.call("connect", (configuration, self._credentials))
-            message, connection.most = told_most(connection.result.message)
-            connection.result = replace(connection.result, message=message)
+            result = connection.call("connect", (configuration, self._credentials))
+            assert isinstance(result, ConfigurationResult)
+            message, connection.most = told_most(result.message)
+            connection.result = replace(result, message=message)
             connection.names_causes = message == RECORDED
         except BaseException:
             connection.lose()
@@ -127,9 +129,9 @@ class RemoteNode:
         return connection
 
 
-def _require_bytes(arguments: tuple[Any, ...]) -> None:
+def _require_bytes(values: object, tag: object) -> None:
     """Of a send or an update: what is no bytes is refused, as by a node of this process, also where it could be sent."""
-    for value in (*arguments[1].values(), arguments[2]):
+    for value in (*(values.values() if isinstance(values, Mapping) else ()), tag):
         if type(value) is not bytes:
             raise TypeError(f"values and tags are bytes, not {type(value).__name__}; encode it first")
 
@@ -144,14 +146,13 @@ class RemoteConnection:
         self._settings = settings
         self.result = ConfigurationResult()  # what the RTI answered to connect
         self.most: Most | None = None  # bytes of a call, if the RTI says so
-        self._codec = Codec()
+        self._codec = ServiceCodec()
         self._hot = HotCallbacks()
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._reading = False
         self._others = 0  # threads that wait for the one that reads
-        self._inbox: deque[Callback] = deque()
-        self._urgent: LastMile | None = None  # since there was the first message that says how urgent it is
+        self._inbox = Inbox()
         self._unanswered: deque[int] = deque()  # callbacks that are answered when they are taken
         self._answers: dict[int, bytes] = {}
         self._wanted: set[int] = set()  # calls somebody waits for
@@ -193,7 +194,7 @@ class RemoteConnection:
 
     # --- calls ------------------------------------------------------------------------------------------------
 
-    def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
+    def call(self, service: str, arguments: tuple[object, ...]) -> object:
         number, payload = self._encoded(service, arguments)
         most = self.most
         if most is not None and len(payload) + HEADER_SIZE > most.size:
@@ -235,7 +236,7 @@ class RemoteConnection:
             self._codec.time = self._hot.time = time_factory(value[1])
         return value
 
-    def _encoded(self, service: str, arguments: tuple[Any, ...]) -> tuple[int, bytes]:
+    def _encoded(self, service: str, arguments: tuple[object, ...]) -> tuple[int, bytes]:
         """The number of the call, by which its response is understood, and its bytes."""
         payload: bytes | None = None
         number = 0
@@ -243,7 +244,7 @@ class RemoteConnection:
             if service in _HOT:
                 payload = encode_hot_call(service, arguments)
                 if payload is None:
-                    _require_bytes(arguments)
+                    _require_bytes(arguments[1], arguments[2])
                 number = (SEND if service == "send_interaction" else UPDATE) + (len(arguments) > 3)
             elif len(arguments) == 1:
                 number = advance_number(service)
@@ -309,15 +310,13 @@ class RemoteConnection:
     # --- callbacks --------------------------------------------------------------------------------------------
 
     def take(self) -> Callback | None:
-        if not self._inbox or self._urgent is not None:  # something more urgent than what waits may have come
+        inbox = self._inbox
+        if inbox.is_worth_a_look():  # something more urgent than what waits may have come
             with self._lock:
-                if not self._reading and (not self._inbox or self._urgent is not None):
+                if not self._reading and inbox.is_worth_a_look():
                     self._send()
                     self._read_what_is_there()
-        if not self.pending():
-            return None
-        urgent = self._urgent
-        callback = self._inbox.popleft() if urgent is None else urgent.take(self._inbox)
+        callback = inbox.take()
         if callback is None:
             return None
         if self._unanswered and callback.method in PAUSES:
@@ -332,7 +331,7 @@ class RemoteConnection:
             self._session.send_callback_response(self._unanswered.popleft(), CALLBACK_SUCCEEDED)
 
     def pending(self) -> bool:
-        return bool(self._inbox) or (self._urgent is not None and self._urgent.waiting > 0)
+        return self._inbox.pending()
 
     def finished(self, callback: UrgentCallback) -> None:
         """The RTI hears that it is over with whatever is sent next; who takes another callback sends first."""
@@ -350,9 +349,7 @@ class RemoteConnection:
 
     def forget_federation(self) -> None:
         with self._lock:
-            drop_federation(self._inbox)
-            if self._urgent is not None:
-                self._urgent.clear()
+            self._inbox.forget_federation()
 
     # --- the end ----------------------------------------------------------------------------------------------
 
@@ -510,9 +507,9 @@ class RemoteConnection:
         delivery = hot.read(frame.data, frame.start, frame.end)
         granted = hot.read_grant(frame.data, frame.start, frame.end) if delivery is None else None
         if delivery is not None:
-            self._inbox.append(Callback(0, delivery.method, (), frame.sequence, delivery))
+            self._inbox.put(Callback(0, delivery.method, (), frame.sequence, delivery))
         elif granted is not None:
-            self._inbox.append(Callback(0, "time_advance_grant", (granted,), frame.sequence))
+            self._inbox.put(Callback(0, "time_advance_grant", (granted,), frame.sequence))
         else:
             found = self._codec.decode_callback(frame.payload)
             delivery = delivery_from(found[0], found[1])
@@ -520,13 +517,11 @@ class RemoteConnection:
             if urgent is None:
                 brings = delivery is not None and not isinstance(delivery, Removal)
                 number = frame.sequence if brings else 0
-                self._inbox.append(Callback(0, found[0], found[1], number, delivery))
+                self._inbox.put(Callback(0, found[0], found[1], number, delivery))
             else:
-                if self._urgent is None:
-                    self._urgent = LastMile()
                 priority, order, dynamic, sub, watched = urgent
                 ticket = frame.sequence if watched else 0
-                self._inbox.append(
+                self._inbox.put(
                     UrgentCallback(
                         0,
                         found[0],
@@ -607,5 +602,5 @@ class RemoteConnection:
             why = f"{why}; the last attempt: {self._attempt}"
             self._attempt = ""
         self._stream.close()
-        self._inbox.append(Callback(0, "connection_lost", (why,)))
+        self._inbox.put(Callback(0, "connection_lost", (why,)))
         self._changed.notify_all()

@@ -9,7 +9,7 @@ FED_TIMEOUT_RECONNECT may stand without), and the rest is handed on to the RTI.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,7 +50,7 @@ class ClientSettings:
 
 
 # key: the field, and how its text is read
-_KEYS: dict[str, tuple[str, Any]] = {
+_KEYS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "connect.hostname": ("host", str),
     "connect.port": ("port", int),
     "connect.protocol": ("protocol", str),

@@ -248,7 +248,7 @@ def not_opened(error: Exception, settings: ClientSettings) -> str:
             return f"the certificate is not for this name ({why}): connect by the name in it, or set tls.sniHostname"
         return (
             f"the certificate is not from an authority that is trusted here ({why}): name the file of its authority, "
-            "FedPro.keystore.path=ca.pem in the additional settings (docs/tls.md)"
+            "FedPro.keystore.path=ca.pem in the additional settings (docs/how-to/tls.md)"
         )
     if isinstance(error, (ssl.SSLError, ConnectionError, TimeoutError)) and settings.protocol in (
         "tls",

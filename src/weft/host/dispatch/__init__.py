@@ -1,4 +1,4 @@
-"""The event channel in real time: clocks, threads and processes for `weft.channel` (docs/realtime.md)."""
+"""The event channel in real time: clocks, threads and processes for `weft.channel` (docs/explanation/realtime.md)."""
 
 from weft.host.dispatch.desks import ConsumerDied, HostDispatcher
 from weft.host.dispatch.ends import RealTimeConsumer, RealTimeSupplier

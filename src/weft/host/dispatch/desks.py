@@ -14,16 +14,17 @@ from __future__ import annotations
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from weft.channel import DISCARD_NEWEST, DISCARD_OLDEST, WaterMarks, Work, WorkQueue
+from weft.channel import DISCARD_NEWEST, DISCARD_OLDEST, PushWork, WaterMarks, WorkQueue
 from weft.channel.dispatchers import check_marks
+from weft.channel.proxies import ProxyPushSupplier
 from weft.channel.record import DROP
 
 if TYPE_CHECKING:
     from weft.channel import Dispatcher
-    from weft.channel.proxies import ProxyPushSupplier
 
 PATIENCE = 10.0
 
@@ -36,12 +37,15 @@ class Desk:
     def __init__(self, key: Hashable, aged: bool) -> None:
         self.key = key
         self.queue = WorkQueue(aged)
-        self.running: Work | None = None
+        self.running: PushWork | None = None
         self.since = 0.0  # when that began
         self.reported = False  # as hanging
 
 
-class HostDispatcher:
+D = TypeVar("D", bound=Desk)
+
+
+class HostDispatcher(ABC, Generic[D]):
     """Queues, who may enter them, and who is told.  What derives from it serves the desks."""
 
     def __init__(self, marks: WaterMarks | None, patience: float | None, realtime: bool) -> None:
@@ -57,7 +61,7 @@ class HostDispatcher:
         self.withdrawn = 0
         self.started = False
         self.closing = False
-        self._desks: dict[Any, Any] = {}
+        self._desks: dict[Hashable, D] = {}
         self._arrived = 0
         self._pending = 0
         self._busy = 0  # desks in which a consumer runs
@@ -73,7 +77,7 @@ class HostDispatcher:
 
     # For whoever owns the channel
 
-    def attach(self, lock: Any) -> None:
+    def attach(self, lock: threading.RLock) -> None:
         """The lock of the channel; before anything else."""
         self.lock = lock
         self._room = threading.Condition(lock)
@@ -139,12 +143,12 @@ class HostDispatcher:
         """Who runs, and for how long."""
         with self.lock:
             now = self.clock()
-            desks = [desk for desk in self._desks.values() if desk.running is not None]
-            return [(desk.running.receiver.name, now - desk.since) for desk in desks]
+            found = [(desk.running, desk.since) for desk in self._desks.values()]
+            return [(work.receiver.name, now - since) for work, since in found if work is not None]
 
     # As a dispatcher
 
-    def dispatch(self, work: Work) -> None:
+    def dispatch(self, work: PushWork) -> None:
         if _is_for_gateway(work):
             self._at_once(work)
             return
@@ -171,10 +175,10 @@ class HostDispatcher:
     def run_one(self) -> bool:
         return False
 
-    def hand_over(self, successor: Dispatcher) -> list[Work]:
+    def hand_over(self, successor: Dispatcher) -> list[PushWork]:
         self._successor = successor
         self.replaced.set()
-        found: list[Work] = []
+        found: list[PushWork] = []
         for desk in self._in_order():
             while desk.queue.length:
                 work = self._take(desk)
@@ -183,7 +187,7 @@ class HostDispatcher:
         self._settle()
         return found
 
-    def take_over(self, work: list[Work]) -> None:
+    def take_over(self, work: list[PushWork]) -> None:
         self._successor = None
         self.replaced.clear()
         for one in work:
@@ -201,7 +205,7 @@ class HostDispatcher:
             if self.started:
                 self._serve(desk)
 
-    def _at_once(self, work: Work) -> None:
+    def _at_once(self, work: PushWork) -> None:
         before = self.clock()
         if not work.begun:
             work.starts(before, 0)
@@ -211,27 +215,28 @@ class HostDispatcher:
 
     # For those who serve desks; all with the lock
 
-    def _key(self, work: Work) -> Hashable:
+    def _key(self, work: PushWork) -> Hashable:
         return work.preemption
 
-    def _new_desk(self, key: Hashable, work: Work, aged: bool) -> Any:
-        return Desk(key, aged)
+    @abstractmethod
+    def _new_desk(self, key: Hashable, work: PushWork, aged: bool) -> D: ...
 
-    def _serve(self, desk: Any) -> None:
+    @abstractmethod
+    def _serve(self, desk: D) -> None:
         """There is work in it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _wake(self) -> None:
         """All that serve look again."""
-        raise NotImplementedError
 
-    def _hangs(self, desk: Any, now: float) -> None:
+    def _hangs(self, desk: D, now: float) -> None:
         """The consumer that runs there hangs, which was reported."""
 
-    def _in_order(self) -> list[Any]:
-        return [self._desks[key] for key in sorted(self._desks)]
+    @abstractmethod
+    def _in_order(self) -> list[D]:
+        """All desks, the most urgent first."""
 
-    def _desk(self, work: Work) -> Any:
+    def _desk(self, work: PushWork) -> D:
         key = self._key(work)
         desk = self._desks.get(key)
         if desk is None:
@@ -240,16 +245,16 @@ class HostDispatcher:
             self._desks[key] = desk
         return desk
 
-    def _put(self, desk: Any, work: Work) -> None:
+    def _put(self, desk: D, work: PushWork) -> None:
         self._arrived += 1
         work.number = self._arrived
         desk.queue.put(work)
         self._pending += 1
 
-    def _take(self, desk: Any) -> Work | None:
+    def _take(self, desk: D) -> PushWork | None:
         """The first whose consumer is still connected; None if there is none."""
         queue = desk.queue
-        found: Work | None = None
+        found: PushWork | None = None
         while queue.length and found is None:
             work = queue.take()
             self._pending -= 1
@@ -262,13 +267,13 @@ class HostDispatcher:
             self._room.notify_all()
         return found
 
-    def _begins(self, desk: Any, work: Work, now: float) -> None:
+    def _begins(self, desk: D, work: PushWork, now: float) -> None:
         desk.running = work
         desk.since = now
         desk.reported = False
         self._busy += 1
 
-    def _ends(self, desk: Any) -> None:
+    def _ends(self, desk: D) -> None:
         desk.running = None
         self._busy -= 1
 
@@ -276,7 +281,7 @@ class HostDispatcher:
         if not self._pending and not self._busy:
             self._idle.notify_all()
 
-    def _give_up(self, desks: list[Any], why: str) -> None:
+    def _give_up(self, desks: list[D], why: str) -> None:
         for desk in desks:
             while desk.queue.length:
                 work = self._take(desk)
@@ -286,7 +291,7 @@ class HostDispatcher:
         self._room.notify_all()
         self._settle()
 
-    def _make_room(self, desk: Any, marks: WaterMarks) -> bool:
+    def _make_room(self, desk: D, marks: WaterMarks) -> bool:
         """Is there room for one more?"""
         if marks.when_full == DISCARD_NEWEST:
             return False
@@ -307,9 +312,8 @@ class HostDispatcher:
         return not self.closing
 
 
-def _is_for_gateway(work: Work) -> bool:
-    receiver: Any = work.receiver
-    return bool(receiver.is_gateway)
+def _is_for_gateway(work: PushWork) -> bool:
+    return isinstance(work.receiver, ProxyPushSupplier) and work.receiver.is_gateway
 
 
 def nothing() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from weft.channel import Dependency, Event, EventChannel
 from weft.host.dispatch import worker
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from weft.channel.proxies import ProxyPushConsumer, ProxyPushSupplier
 
 
-class Host(Protocol):
+class EndsHost(Protocol):
     """The channel they belong to."""
 
     def held(self) -> AbstractContextManager[EventChannel]:
@@ -30,7 +30,7 @@ class Host(Protocol):
 class RealTimeConsumer:
     """A consumer that is connected; its `proxy` has the counts."""
 
-    def __init__(self, host: Host, proxy: ProxyPushSupplier) -> None:
+    def __init__(self, host: EndsHost, proxy: ProxyPushSupplier) -> None:
         self._host = host
         self.proxy = proxy
 
@@ -65,7 +65,7 @@ class RealTimeConsumer:
 class RealTimeSupplier:
     """A supplier that is connected.  Consumers may use it wherever they run: in another process it sends to the channel's."""
 
-    def __init__(self, host: Host, number: int, proxy: ProxyPushConsumer) -> None:
+    def __init__(self, host: EndsHost, number: int, proxy: ProxyPushConsumer) -> None:
         self._host = host
         self._number = number
         self._proxy = proxy
@@ -91,7 +91,7 @@ class RealTimeSupplier:
             self._proxy.disconnect_push_consumer()
             self._host.supplier_gone(self._number)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[_SupplierElsewhere], tuple[int, str]]:
         """With a consumer that is sent to another process."""
         return _SupplierElsewhere, (self._number, self.name)
 

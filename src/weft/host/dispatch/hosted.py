@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from weft.channel import (
     ConsumerQos,
     Dependency,
+    Dispatcher,
     Event,
     EventChannel,
     PushSupplier,
@@ -23,20 +25,20 @@ if TYPE_CHECKING:
     from weft.channel.proxies import ProxyPushConsumer, ProxyPushSupplier
 
 
-class Hosted:
+class Hosted(ABC):
     _running: Running
 
     @property
-    def dispatcher(self) -> Any:
+    def dispatcher(self) -> Dispatcher:
         return self._running.dispatcher
 
+    @abstractmethod
     def held(self) -> AbstractContextManager[EventChannel]:
         """The event channel itself, while nobody else touches it; what that leads to is done at the end."""
-        raise NotImplementedError
 
+    @abstractmethod
     def push(self, proxy: ProxyPushConsumer, event: Event) -> None:
         """For the ends of suppliers."""
-        raise NotImplementedError
 
     # Who takes part
 
@@ -73,7 +75,8 @@ class Hosted:
         return self._running.wait_idle(timeout)
 
     def urgently(self) -> AbstractContextManager[Standing]:
-        """The calling thread stands with those of the channel meanwhile, above all consumers (see docs/realtime.md)."""
+        """The calling thread stands with those of the channel meanwhile, above all consumers (see
+        docs/explanation/realtime.md)."""
         return self._running.urgently()
 
     def must_yield(self) -> bool:

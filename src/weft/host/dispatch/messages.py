@@ -10,7 +10,7 @@ import pickle
 import socket
 import struct
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 CONSUMER: Final = 1  # number, callable
 WORK: Final = 2  # number, events
@@ -25,7 +25,7 @@ def frame(kind: int, body: bytes) -> bytes:
     return _HEAD.pack(kind, len(body)) + body
 
 
-def packed(kind: int, content: Any) -> bytes:
+def packed(kind: int, content: object) -> bytes:
     return frame(kind, pickle.dumps(content, pickle.HIGHEST_PROTOCOL))
 
 
@@ -59,7 +59,7 @@ class Frames:
         return iter(found)
 
 
-class Stream:
+class WorkerStream:
     """The worker's end: blocking, one frame after another."""
 
     def __init__(self, end: socket.socket) -> None:

@@ -17,7 +17,7 @@ import signal
 import socket
 import sys
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from weft.host.dispatch import worker
 from weft.host.dispatch.standing import Standing, channel_standing, take
@@ -173,7 +173,7 @@ class _Rearing:  # pragma: no cover - another process
                     os.kill(pid, signal.SIGKILL)
 
 
-def _signal(number: int) -> Any:
+def _signal(number: int) -> str:
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -18,25 +18,23 @@ import socket
 import threading
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
 
-from weft.channel import DISCARD_OLDEST, Event, WaterMarks, Work
+from weft.channel import DISCARD_OLDEST, Event, PushWork, WaterMarks
+from weft.channel.proxies import ProxyPushSupplier
 from weft.host.dispatch import messages
 from weft.host.dispatch.desks import PATIENCE, ConsumerDied, Desk, HostDispatcher
 from weft.host.dispatch.nursery import Born, Died, Nursery
 from weft.host.dispatch.standing import channel_standing, realtime_standing, standing_for, take
 from weft.model.errors import ChannelError
 
-if TYPE_CHECKING:
-    from weft.channel.proxies import ProxyPushSupplier
-
 BIRTH = 10.0  # seconds that the start waits for its processes at most
 STILLBORN = 3  # workers of a desk that end one after another with nothing done: no more are tried
 
 
 class _ProcessDesk(Desk):
-    def __init__(self, key: Hashable, aged: bool) -> None:
-        super().__init__(key, aged)
+    def __init__(self, priority: int, aged: bool) -> None:
+        super().__init__(priority, aged)
+        self.priority = priority
         self.end: socket.socket | None = None  # to its worker
         self.pid = 0
         self.frames = messages.Frames()
@@ -49,7 +47,7 @@ class _ProcessDesk(Desk):
         self.broken = ""
 
 
-class Preemptive(HostDispatcher):
+class Preemptive(HostDispatcher[_ProcessDesk]):
     """`realtime`: ask for SCHED_FIFO.  Consumers that are connected before the start may be anything, those that come later
     must be picklable: a function of a module, or an object of a class of a module."""
 
@@ -101,7 +99,7 @@ class Preemptive(HostDispatcher):
             )
         super().start(consumers)
 
-    def attach(self, lock: Any) -> None:
+    def attach(self, lock: threading.RLock) -> None:
         super().attach(lock)
         self._births = threading.Condition(lock)
 
@@ -135,7 +133,7 @@ class Preemptive(HostDispatcher):
     def processes(self) -> dict[int, int]:
         """The process of each preemption priority that has one."""
         with self.lock:
-            return {key: desk.pid for key, desk in self._desks.items() if desk.pid}
+            return {desk.priority: desk.pid for desk in self._desks.values() if desk.pid}
 
     def close(self, timeout: float) -> None:
         super().close(timeout)
@@ -155,7 +153,7 @@ class Preemptive(HostDispatcher):
             os.close(self._wake_in)
             os.close(self._wake_out)
 
-    def take_over(self, work: list[Work]) -> None:
+    def take_over(self, work: list[PushWork]) -> None:
         """What has begun goes on here, to its end: what it has done so far is in this process."""
         super().take_over([one for one in work if not one.begun])
         for one in work:
@@ -164,10 +162,13 @@ class Preemptive(HostDispatcher):
 
     # Desks
 
-    def _new_desk(self, key: Hashable, work: Work, aged: bool) -> Desk:
-        return _ProcessDesk(key, aged)
+    def _new_desk(self, key: Hashable, work: PushWork, aged: bool) -> _ProcessDesk:
+        return _ProcessDesk(work.preemption, aged)
 
-    def _serve(self, desk: Any) -> None:
+    def _in_order(self) -> list[_ProcessDesk]:
+        return sorted(self._desks.values(), key=lambda desk: desk.priority)
+
+    def _serve(self, desk: _ProcessDesk) -> None:
         if desk.running is not None or desk.ending:
             return
         if desk.broken:
@@ -184,10 +185,10 @@ class Preemptive(HostDispatcher):
         with suppress(OSError):
             os.write(self._wake_out, b"x")
 
-    def _engage(self, desk: Any) -> None:
+    def _engage(self, desk: _ProcessDesk) -> None:
         if self._nursery is None:
             raise ChannelError("the channel was stopped")
-        desk.end = self._nursery.bear(desk.key, standing_for(desk.key, self.fifo))
+        desk.end = self._nursery.bear(desk.priority, standing_for(desk.priority, self.fifo))
         desk.end.setblocking(False)
         desk.frames = messages.Frames()
         desk.unsent = b""
@@ -195,10 +196,11 @@ class Preemptive(HostDispatcher):
         desk.known = set()
         self._selector.register(desk.end, selectors.EVENT_READ, desk)
 
-    def _hand(self, desk: Any, work: Work) -> bool:
+    def _hand(self, desk: _ProcessDesk, work: PushWork) -> bool:
         """Could it be sent?"""
-        receiver: Any = work.receiver
-        number: int = receiver.number
+        receiver = work.receiver
+        assert isinstance(receiver, ProxyPushSupplier)
+        number = receiver.number
         try:
             data = messages.packed(messages.WORK, (number, work.events))
             if number not in self._inherited and number not in desk.known:
@@ -218,8 +220,9 @@ class Preemptive(HostDispatcher):
         self._send(desk, data)
         return True
 
-    def _send(self, desk: Any, data: bytes) -> None:
+    def _send(self, desk: _ProcessDesk, data: bytes) -> None:
         """What does not fit now goes when there is room; a worker that has ended is heard of otherwise."""
+        assert desk.end is not None
         try:
             sent = desk.end.send(data)
         except BlockingIOError:
@@ -233,10 +236,10 @@ class Preemptive(HostDispatcher):
             self._selector.modify(desk.end, both, desk)
             self._wake()
 
-    def _hangs(self, desk: Any, now: float) -> None:
+    def _hangs(self, desk: _ProcessDesk, now: float) -> None:
         self._kill(desk)
 
-    def _kill(self, desk: Any) -> None:
+    def _kill(self, desk: _ProcessDesk) -> None:
         with suppress(ProcessLookupError):
             if desk.pid:
                 os.kill(desk.pid, signal.SIGKILL)
@@ -266,13 +269,14 @@ class Preemptive(HostDispatcher):
             if events & selectors.EVENT_READ:
                 self._read(key.data)
 
-    def _send_rest(self, desk: Any) -> None:
+    def _send_rest(self, desk: _ProcessDesk) -> None:
         self._send(desk, desk.unsent)
         if not desk.unsent and desk.end is not None:
             self._selector.modify(desk.end, selectors.EVENT_READ, desk)
 
-    def _read(self, desk: Any) -> bool:
+    def _read(self, desk: _ProcessDesk) -> bool:
         """Was there anything?"""
+        assert desk.end is not None
         try:
             data = desk.end.recv(262_144)
         except BlockingIOError:
@@ -291,16 +295,17 @@ class Preemptive(HostDispatcher):
                 self._take_done(desk, body)
         return True
 
-    def _take_push(self, desk: Any, body: bytes) -> None:
+    def _take_push(self, desk: _ProcessDesk, body: bytes) -> None:
         try:
             self._pushed(*pickle.loads(body))
         except Exception as error:
             if desk.running is not None:
                 desk.running.receiver.failed(desk.running.events, error)
 
-    def _take_done(self, desk: Any, body: bytes) -> None:
+    def _take_done(self, desk: _ProcessDesk, body: bytes) -> None:
         begin, end, spent, error = messages.read_done(body)
-        work: Work = desk.running
+        work = desk.running
+        assert work is not None
         desk.fruitless = 0
         work.begun = True
         work.starts(begin, desk.behind)
@@ -332,7 +337,7 @@ class Preemptive(HostDispatcher):
             self._selector.unregister(nursery)
             self._orphaned()
 
-    def _bereaved(self, desk: Any, news: Died) -> None:
+    def _bereaved(self, desk: _ProcessDesk, news: Died) -> None:
         desk.ending = True
         while desk.end is not None and self._read(desk):
             pass
@@ -354,9 +359,10 @@ class Preemptive(HostDispatcher):
                 self._serve(desk)
         self._settle()
 
-    def _take_back(self, desk: Any) -> None:
+    def _take_back(self, desk: _ProcessDesk) -> None:
         """It never began; its place in the queue is as before."""
-        work: Work = desk.running
+        work = desk.running
+        assert work is not None
         self._ends(desk)
         desk.queue.put(work)
         self._pending += 1
@@ -371,7 +377,7 @@ class Preemptive(HostDispatcher):
                 self._lost(desk, "was ended because the process that starts others has gone")
             self._give_up([desk], desk.broken)
 
-    def _forget_end(self, desk: Any) -> None:
+    def _forget_end(self, desk: _ProcessDesk) -> None:
         if desk.end is not None:
             with suppress(KeyError):
                 self._selector.unregister(desk.end)
@@ -379,9 +385,10 @@ class Preemptive(HostDispatcher):
         desk.end = None
         desk.pid = 0
 
-    def _lost(self, desk: Any, how: str) -> None:
+    def _lost(self, desk: _ProcessDesk, how: str) -> None:
         """The push that ran is reported: it may have been carried out in part, and is not tried again."""
-        work: Work = desk.running
+        work = desk.running
+        assert work is not None
         now = self.clock()
         work.begun = True
         work.starts(desk.since, desk.behind)

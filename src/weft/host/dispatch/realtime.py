@@ -1,5 +1,5 @@
 """An event channel in real time: any number of threads may use it, timers run by themselves, and consumers are dispatched by
-threads or processes (docs/realtime.md).
+threads or processes (docs/explanation/realtime.md).
 
 The clock is the monotonic clock of the machine.  One lock guards the channel; consumers run without it, except where there is no
 dispatching: then they run in the thread of the supplier, one at a time.
@@ -17,6 +17,7 @@ from weft.channel import (
     FULL,
     ChannelObserver,
     Configuration,
+    Dispatcher,
     Event,
     EventChannel,
     Immediate,
@@ -43,7 +44,7 @@ class RealTimeChannel(Hosted):
     def __init__(
         self,
         name: str,
-        dispatcher: HostDispatcher | Immediate | None = None,
+        dispatcher: Dispatcher | None = None,
         configuration: Configuration = FULL,
         schedule: Scheduler | None = None,
         observer: ChannelObserver | None = None,
@@ -100,9 +101,7 @@ class RealTimeChannel(Hosted):
             running.channel.destroy()
         return left
 
-    def reconfigure(
-        self, configuration: Configuration, dispatcher: HostDispatcher | Immediate | None = None
-    ) -> None:
+    def reconfigure(self, configuration: Configuration, dispatcher: Dispatcher | None = None) -> None:
         """Replaces modules without losing an event, as `EventChannel.reconfigure`.  The old dispatcher ends when those who run
         have come back."""
         with self.held() as channel:
@@ -118,9 +117,7 @@ class RealTimeChannel(Hosted):
         self.stop(drain=why[0] is None)
 
 
-def _suitable(
-    name: str, dispatcher: HostDispatcher | Immediate | None, configuration: Configuration
-) -> HostDispatcher | Immediate:
+def _suitable(name: str, dispatcher: Dispatcher | None, configuration: Configuration) -> Dispatcher:
     if dispatcher is None:
         return OneThread() if configuration.dispatching else Immediate(time.monotonic)
     if isinstance(dispatcher, HostDispatcher):

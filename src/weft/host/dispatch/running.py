@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from weft.channel import (
     ChannelObserver,
@@ -32,7 +32,7 @@ from weft.channel import (
 from weft.channel.qos import leaves
 from weft.channel.scheduling.urgency import UNSCHEDULED
 from weft.host.dispatch import worker
-from weft.host.dispatch.desks import HostDispatcher, always, nothing
+from weft.host.dispatch.desks import D, HostDispatcher, always, nothing
 from weft.host.dispatch.processes import Preemptive
 from weft.host.dispatch.standing import Standing, channel_standing, raised, take
 from weft.host.dispatch.telling import OneAtATime, harmless
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from weft.channel.protocols import Scheduler
     from weft.channel.proxies import ProxyPushConsumer, ProxyPushSupplier
 
-Consumer = PushConsumer | Callable[[Events], Any] | str
+Consumer = PushConsumer | Callable[[Events], object] | str
 """A string is an entry point: "module:function"."""
 
 
@@ -58,7 +58,7 @@ class Running:
     def __init__(
         self,
         name: str,
-        lock: Any,
+        lock: threading.RLock,
         around: Around,
         dispatcher: Dispatcher,
         configuration: Configuration,
@@ -71,7 +71,7 @@ class Running:
         """`title`: as what users know it, if that is not its name."""
         self.title = title or name
         self.lock = lock
-        self.dispatcher: Any = dispatcher
+        self.dispatcher = dispatcher
         self.stopped = False
         self._around = around
         self._changed = threading.Condition(lock)
@@ -195,7 +195,7 @@ class Running:
         if new is not old and isinstance(old, HostDispatcher):
             self._retire(old)
 
-    def _retire(self, dispatcher: HostDispatcher) -> None:
+    def _retire(self, dispatcher: HostDispatcher[D]) -> None:
         """With the lock: whoever stops the channel finds it among those it joins."""
         retiring = threading.Thread(
             target=_retire, args=(dispatcher,), name=f"weft channel {self.title} retires", daemon=True
@@ -273,31 +273,31 @@ class Running:
             keeper.join(timeout)
 
 
-def fresh(name: str, dispatcher: HostDispatcher) -> HostDispatcher:
+def fresh(name: str, dispatcher: HostDispatcher[D]) -> HostDispatcher[D]:
     """Refuses one that has had its life."""
     if dispatcher.started and dispatcher.closing:
         raise ChannelError(f"channel {name}: {type(dispatcher).__name__} was closed; make a new one")
     return dispatcher
 
 
-def _retire(dispatcher: HostDispatcher) -> None:
+def _retire(dispatcher: HostDispatcher[D]) -> None:
     """When nobody hands it work any more and those who run have come back."""
     dispatcher.replaced.wait()
     dispatcher.wait_idle()
     dispatcher.close(1.0)
 
 
-def _resolved(consumer: Consumer) -> PushConsumer | Callable[[Events], Any]:
+def _resolved(consumer: Consumer) -> PushConsumer | Callable[[Events], object]:
     if not isinstance(consumer, str):
         return consumer
     module, colon, function = consumer.partition(":")
     if not colon:
         raise ChannelError(f"{consumer!r} is no entry point; write it as module:function")
     try:
-        found: Any = getattr(importlib.import_module(module), function)
+        found: PushConsumer | Callable[[Events], object] = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError) as error:
         raise ChannelError(f"the entry point {consumer!r} does not exist: {error}") from error
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _earlier(one: float | None, other: float | None) -> float | None:

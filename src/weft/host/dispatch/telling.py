@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import traceback
 from collections.abc import Callable
-from typing import Any
+from typing import ParamSpec
 
 from weft.channel import ChannelObserver, Events, Happening, Record
+
+P = ParamSpec("P")
 
 
 def harmless(record: Record) -> Record:
@@ -20,14 +23,14 @@ def harmless(record: Record) -> Record:
 
 
 class OneAtATime(ChannelObserver):
-    def __init__(self, observer: ChannelObserver, lock: Any) -> None:
+    def __init__(self, observer: ChannelObserver, lock: threading.RLock) -> None:
         self._observer = observer
         self._lock = lock
 
-    def _tell(self, hear: Callable[..., None], *what: Any) -> None:
+    def _tell(self, hear: Callable[P, None], *what: P.args, **more: P.kwargs) -> None:
         with self._lock:
             try:
-                hear(*what)
+                hear(*what, **more)
             except Exception:
                 traceback.print_exc()
 

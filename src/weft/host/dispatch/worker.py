@@ -13,18 +13,17 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
 
-from weft.channel import MORE, Event
+from weft.channel import MORE, Event, Events
 from weft.host.dispatch import messages
 
-Consumers = dict[int, Callable[[Any], Any]]
+Consumers = dict[int, Callable[[Events], object]]
 
 
 class Worker:
     def __init__(self, end: socket.socket, consumers: Consumers) -> None:
-        self._stream = messages.Stream(end)
+        self._stream = messages.WorkerStream(end)
         self._consumers = consumers
 
     def push(self, supplier: int, event: Event) -> None:
@@ -79,12 +78,12 @@ def serve(end: socket.socket, consumers: Consumers) -> None:
         sys.stderr.flush()
 
 
-def complete(push: Callable[[Any], Any], events: Any) -> None:
+def complete(push: Callable[[Events], object], events: Events) -> None:
     """To the end, in steps or not: here others interrupt without being asked."""
     answer = push(events)
     while answer is MORE:
         answer = push(events)
-    if hasattr(answer, "__next__"):
+    if isinstance(answer, Iterator):
         for _ in answer:
             pass
 

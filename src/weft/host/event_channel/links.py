@@ -30,7 +30,7 @@ from weft.host.event_channel.parcels import (
     NEWS,
     REFUSE,
     TAGS,
-    Greeting,
+    ChannelGreeting,
     Refusal,
     event_head,
     head,
@@ -52,7 +52,7 @@ _BOOT = "events/boot"  # under this key the journal has the last epoch that may 
 _PLAIN = "None, bool, int, float, str, bytes, and tuples, lists and dicts of these"
 
 
-class Side:
+class ChannelSide:
     """This end of the link to the channel of another node."""
 
     def __init__(self, node: str, epoch: int) -> None:
@@ -74,7 +74,7 @@ class Joined:
     """A channel of this node, and its links to those of the same name at others."""
 
     def __init__(
-        self, name: str, channel: EventChannel, sides: dict[str, Side], is_relay: bool, rt_info: str
+        self, name: str, channel: EventChannel, sides: dict[str, ChannelSide], is_relay: bool, rt_info: str
     ) -> None:
         self.name = name
         self.channel = channel
@@ -113,7 +113,7 @@ class ChannelLinks:
         self._report = report
         self.has_room = has_room
         self._numbers = {node: number for number, node in enumerate(carrier.nodes)}
-        self._tags: dict[tuple[str, int], tuple[Joined, Side]] = {}
+        self._tags: dict[tuple[str, int], tuple[Joined, ChannelSide]] = {}
         self.gathered = (
             0  # bytes that were handed to the carrier since somebody last saw to it that they leave
         )
@@ -165,7 +165,7 @@ class ChannelLinks:
     def _join(
         self, name: str, channel: EventChannel, peers: tuple[str, ...], is_relay: bool, rt_info: str = ""
     ) -> Joined:
-        sides = {node: Side(node, self.next_epoch()) for node in peers}
+        sides = {node: ChannelSide(node, self.next_epoch()) for node in peers}
         joined = Joined(name, channel, sides, is_relay, rt_info)
         self.joined[name] = joined
         for side in sides.values():
@@ -217,7 +217,7 @@ class ChannelLinks:
             self._anew(joined, side, now)
             self._greet(joined, side, 0)
 
-    def _sides(self, node: str) -> list[tuple[Joined, Side]]:
+    def _sides(self, node: str) -> list[tuple[Joined, ChannelSide]]:
         return [(one, one.sides[node]) for one in self.joined.values() if node in one.sides]
 
     def tell(self, joined: Joined, text: str) -> None:
@@ -263,11 +263,11 @@ class ChannelLinks:
 
     # --- the two ends -----------------------------------------------------------------------------------------------
 
-    def _greet(self, joined: Joined, side: Side, answers: int) -> None:
-        greeting = write_greeting(Greeting(joined.name, side.epoch, answers))
+    def _greet(self, joined: Joined, side: ChannelSide, answers: int) -> None:
+        greeting = write_greeting(ChannelGreeting(joined.name, side.epoch, answers))
         self._carrier.send(side.node, Port.EVENTS, ServiceClass.RELIABLE, greeting)
 
-    def _greeted(self, sender: str, greeting: Greeting, now: float) -> None:
+    def _greeted(self, sender: str, greeting: ChannelGreeting, now: float) -> None:
         name = greeting.channel
         joined = self.joined.get(name)
         if joined is None:
@@ -287,7 +287,7 @@ class ChannelLinks:
     def _may_relay(self) -> bool:
         return sum(one.is_relay for one in self.joined.values()) < RELAYS
 
-    def _open(self, joined: Joined, side: Side, greeting: Greeting, now: float) -> None:
+    def _open(self, joined: Joined, side: ChannelSide, greeting: ChannelGreeting, now: float) -> None:
         """The answer goes first, so that the other end is open when the news come."""
         self._close(joined, side, now)
         side.heard = side.newest = greeting.epoch
@@ -300,11 +300,11 @@ class ChannelLinks:
         )
         self.tell(joined, f"link to {side.node}: up")
 
-    def _anew(self, joined: Joined, side: Side, now: float) -> None:
+    def _anew(self, joined: Joined, side: ChannelSide, now: float) -> None:
         self._close(joined, side, now)
         side.epoch = self.next_epoch()
 
-    def _close(self, joined: Joined, side: Side, now: float) -> None:
+    def _close(self, joined: Joined, side: ChannelSide, now: float) -> None:
         if side.gateway is not None:
             gateway, side.gateway = side.gateway, None
             joined.border.close(gateway, now)
@@ -320,7 +320,7 @@ class ChannelLinks:
 
     # --- what leaves ------------------------------------------------------------------------------------------------
 
-    def _transmit(self, joined: Joined, side: Side, message: News | Event) -> None:
+    def _transmit(self, joined: Joined, side: ChannelSide, message: News | Event) -> None:
         if isinstance(message, News):
             payload = head(NEWS, side.tag) + news_body(message, self._numbers)
         elif self._is_room(joined, side):
@@ -334,7 +334,7 @@ class ChannelLinks:
             joined.refused = ChannelError(f"an event could not leave for {side.node}: {error}")
             raise joined.refused from error
 
-    def _is_room(self, joined: Joined, side: Side) -> bool:
+    def _is_room(self, joined: Joined, side: ChannelSide) -> bool:
         """A node that does not take its events loses them, lest the link be cut, on which others depend."""
         room = self.has_room(side.node)
         if not room:

@@ -13,7 +13,7 @@ the domains file, which is the same everywhere, and a payload is written as `eve
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from weft.channel import Event, News
 from weft.host.event_channel.values import ValueReader, ValueRefused, write_number, write_value
@@ -29,7 +29,7 @@ Pattern = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Greeting:
+class ChannelGreeting:
     channel: str
     epoch: int
     answers: int
@@ -41,7 +41,7 @@ class Refusal:
     why: str
 
 
-def write_greeting(greeting: Greeting) -> bytes:
+def write_greeting(greeting: ChannelGreeting) -> bytes:
     out = bytearray([GREET])
     write_value(out, (greeting.channel, greeting.epoch, greeting.answers))
     return bytes(out)
@@ -103,17 +103,17 @@ def read_event(reader: ValueReader, nodes: tuple[str, ...], via: str) -> Event:
     """Its payload is still to be read."""
     type, source, ttl = reader.number(), reader.number(), reader.number()
     created = reader.value()
-    if created.__class__ not in (int, float):
+    if not isinstance(created, (int, float)) or isinstance(created, bool):
         raise ValueRefused("it was created at no time")
     origin = _name(reader.number(), nodes)
     boot, number = reader.number(), reader.number()
     return Event(type, source, None, created, ttl, origin, boot, number, via)
 
 
-def read_greeting(reader: ValueReader) -> Greeting:
+def read_greeting(reader: ValueReader) -> ChannelGreeting:
     match reader.value():
         case (str(channel), int(epoch), int(answers)):
-            return Greeting(channel, epoch, answers)
+            return ChannelGreeting(channel, epoch, answers)
     raise ValueRefused("its greeting is none")
 
 
@@ -124,16 +124,18 @@ def read_refusal(reader: ValueReader) -> Refusal:
     raise ValueRefused("its refusal is none")
 
 
-def _name(number: Any, nodes: tuple[str, ...]) -> str:
-    if type(number) is not int or not 0 <= number < len(nodes):
+def _name(number: object, nodes: tuple[str, ...]) -> str:
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < len(nodes):
         raise ValueRefused(f"there is no node {number}")
     return nodes[number]
 
 
-def _patterns(found: tuple[Any, ...]) -> frozenset[Pattern]:
+def _patterns(found: tuple[object, ...]) -> frozenset[Pattern]:
+    patterns = []
     for one in found:
         match one:
             case (int(source), int(type)) if source >= 0 and type >= 0:
+                patterns.append((source, type))
                 continue
         raise ValueRefused(f"{one!r} is no pattern")
-    return frozenset(found)
+    return frozenset(patterns)

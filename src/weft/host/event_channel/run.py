@@ -7,13 +7,16 @@ import secrets
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from weft.host.recording.files import NodeFiles, open_run_folder
 from weft.host.recording.runs import find_runs, open_run, read_rows
 from weft.model.errors import SettingsError
 from weft.recorder import VERSION
 from weft.recorder.timeline import KINDS, Row, rows_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 ROWS_IN_FILE: Final = 500_000
 WRITTEN: Final = (
@@ -29,8 +32,15 @@ class RunRows(NamedTuple):
     troubles: list[str]
 
 
+class Timed(Protocol):
+    """What a record has kept: it has the columns of `WRITTEN`, too."""
+
+    @property
+    def mono_ns(self) -> int: ...
+
+
 def write_run(
-    directory: str | Path, channel: str, happened: Iterable[Any], node: str = "", wall_clock: bool = True
+    directory: str | Path, channel: str, happened: Iterable[Timed], node: str = "", wall_clock: bool = True
 ) -> Path:
     """A new run below the directory, of all that a channel's record has kept; returns its folder.
 
@@ -80,10 +90,10 @@ def read_run(path: str | Path, progress: Callable[[int, int], None] | None = Non
     return found
 
 
-def _table(schema: Any, rows: list[Any], first: int, shift: int | None) -> Any:
+def _table(schema: pa.Schema, rows: list[Timed], first: int, shift: int | None) -> pa.Table:
     import pyarrow as pa
 
-    columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in rows] for name in WRITTEN}
+    columns: dict[str, list[object]] = {name: [getattr(row, name) for row in rows] for name in WRITTEN}
     for name in ("name", "operation", "detail", "deadline_ns"):
         columns[name] = [value or None for value in columns[name]]
     columns["seq"] = list(range(first + 1, first + len(rows) + 1))
@@ -93,7 +103,7 @@ def _table(schema: Any, rows: list[Any], first: int, shift: int | None) -> Any:
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _shown(table: Any) -> list[Row]:
+def _shown(table: pa.Table) -> list[Row]:
     """Rows of channels: what HLA messages were given up is none of it."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -103,14 +113,14 @@ def _shown(table: Any) -> list[Row]:
     return [row for row in rows if row.kind != "drop" or row.priority is not None]
 
 
-def _values(column: Any) -> list[Any]:
+def _values(column: pa.ChunkedArray) -> list[str | int | None]:
     """Words are looked up once each, and not for every row."""
     import pyarrow as pa
 
     if not pa.types.is_dictionary(column.type):
-        values: list[Any] = column.to_pylist()
+        values: list[str | int | None] = column.to_pylist()
         return values
-    found: list[Any] = []
+    found: list[str | int | None] = []
     for chunk in column.chunks:
         words = chunk.dictionary.to_pylist()
         found += [None if code is None else words[code] for code in chunk.indices.to_pylist()]

@@ -1,22 +1,23 @@
-"""What a node says of the event channels that are joined to others over it (docs/channel.md), and of their consumers."""
+"""What a node says of the event channels that are joined to others over it (docs/explanation/channel.md), and of their
+consumers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from weft.model.json_types import JsonObject
 
 if TYPE_CHECKING:
     from weft.channel.proxies import ProxyPushSupplier
     from weft.host.event_channel.links import ChannelLinks, Joined
 
-Facts = dict[str, Any]
 
-
-def channel_facts(links: ChannelLinks) -> dict[str, Facts]:
+def channel_facts(links: ChannelLinks) -> dict[str, JsonObject]:
     return {name: _joined(joined) for name, joined in links.joined.items()}
 
 
-def _joined(joined: Joined) -> Facts:
-    found: dict[str, Facts] = {}
+def _joined(joined: Joined) -> JsonObject:
+    found: dict[str, JsonObject] = {}
     for consumer in joined.channel.consumers():
         if not consumer.is_gateway:
             name = consumer.name
@@ -30,7 +31,7 @@ def _joined(joined: Joined) -> Facts:
     }
 
 
-def _consumer(consumer: ProxyPushSupplier) -> Facts:
+def _consumer(consumer: ProxyPushSupplier) -> JsonObject:
     return {
         "suspended": consumer.suspended,
         "handed": consumer.pushes,

@@ -15,7 +15,8 @@ value is one byte that says what it is, then its content:
 from __future__ import annotations
 
 import struct
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 DEPTH: Final = 64  # how deep lists, tuples and dicts may be in one another
 
@@ -23,7 +24,7 @@ _NONE, _FALSE, _TRUE, _INT, _FLOAT, _TEXT, _BYTES, _LIST, _TUPLE, _DICT, _BIG = 
 _SMALL: Final = 128
 MOST: Final = (1 << 63) - 1  # of a varint
 _DOUBLE = struct.Struct(">d")
-_KINDS: dict[type, int] = {int: _INT, float: _FLOAT, str: _TEXT, bytes: _BYTES, list: _LIST, tuple: _TUPLE}
+_NAMES = {_LIST: "list", _TUPLE: "tuple", _DICT: "dict"}
 
 
 class ValueRefused(Exception):
@@ -38,24 +39,27 @@ def write_number(out: bytearray, number: int) -> None:
     out.append(number)
 
 
-def write_value(out: bytearray, value: Any, depth: int = 0) -> None:
+def write_value(out: bytearray, value: object, depth: int = 0) -> None:
     if value is None or value is False or value is True:
         out.append(_NONE if value is None else _TRUE if value else _FALSE)
         return
-    kind = type(value)
-    if kind is int:
+    if type(value) is int:
         _write_int(out, value)
-    elif kind is float:
+    elif type(value) is float:
         out.append(_FLOAT)
         out += _DOUBLE.pack(value)
-    elif kind is bytes or kind is str:
-        data = value if kind is bytes else value.encode("utf-8", "surrogatepass")
-        out.append(_KINDS[kind])
-        write_number(out, len(data))
-        out += data
-    elif kind is list or kind is tuple or kind is dict:
-        _write_items(out, value, depth)
+    elif type(value) is str:
+        _write_bytes(out, _TEXT, value.encode("utf-8", "surrogatepass"))
+    elif type(value) is bytes:
+        _write_bytes(out, _BYTES, value)
+    elif type(value) is list:
+        _write_items(out, _LIST, value, depth)
+    elif type(value) is tuple:
+        _write_items(out, _TUPLE, value, depth)
+    elif type(value) is dict:
+        _write_items(out, _DICT, [part for item in value.items() for part in item], depth)
     else:
+        kind = type(value)
         raise ValueRefused(f"a {kind.__module__}.{kind.__qualname__}".replace("builtins.", ""))
 
 
@@ -72,18 +76,20 @@ def _write_int(out: bytearray, value: int) -> None:
         out += value.to_bytes(size, "big", signed=True)
 
 
-def _write_items(out: bytearray, value: Any, depth: int) -> None:
+def _write_bytes(out: bytearray, kind: int, data: bytes) -> None:
+    out.append(kind)
+    write_number(out, len(data))
+    out += data
+
+
+def _write_items(out: bytearray, kind: int, items: Sequence[object], depth: int) -> None:
+    """Of a dict: key, value, key, value …, and half as many as its size."""
     if depth >= DEPTH:
-        raise ValueRefused(f"a {type(value).__name__} more than {DEPTH} deep in others, or in itself")
-    out.append(_DICT if type(value) is dict else _KINDS[type(value)])
-    write_number(out, len(value))
-    if type(value) is dict:
-        for key, item in value.items():
-            write_value(out, key, depth + 1)
-            write_value(out, item, depth + 1)
-    else:
-        for item in value:
-            write_value(out, item, depth + 1)
+        raise ValueRefused(f"a {_NAMES[kind]} more than {DEPTH} deep in others, or in itself")
+    out.append(kind)
+    write_number(out, len(items) // 2 if kind == _DICT else len(items))
+    for item in items:
+        write_value(out, item, depth + 1)
 
 
 class ValueReader:
@@ -120,7 +126,7 @@ class ValueReader:
         found: float = _DOUBLE.unpack(self.take(8))[0]
         return found
 
-    def value(self, depth: int = 0) -> Any:
+    def value(self, depth: int = 0) -> object:
         kind = self.take(1)[0]
         if kind >= _SMALL:
             return kind - _SMALL
@@ -147,7 +153,7 @@ class ValueReader:
         except UnicodeDecodeError as error:
             raise ValueRefused(f"its text is none: {error}") from error
 
-    def _items(self, kind: int, depth: int) -> Any:
+    def _items(self, kind: int, depth: int) -> object:
         size = self.number()
         if size > len(self.data) - self.at:  # each takes a byte at least
             raise ValueRefused("it ends too soon")

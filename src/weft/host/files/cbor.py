@@ -17,7 +17,7 @@ class CborError(ValueError):
     """These bytes are not what `encode` makes."""
 
 
-def encode(value: Any) -> bytes:
+def encode(value: object) -> bytes:
     parts: list[bytes] = []
     _write(parts, value)
     return b"".join(parts)
@@ -32,7 +32,7 @@ def _head(major: int, number: int) -> bytes:
     raise CborError(f"{number} is too large for a head")
 
 
-def _write(parts: list[bytes], value: Any) -> None:
+def _write(parts: list[bytes], value: object) -> None:
     if value is None or value is True or value is False:
         parts.append(b"\xf6" if value is None else b"\xf5" if value else b"\xf4")
     elif isinstance(value, int):
@@ -67,7 +67,7 @@ def _write_int(parts: list[bytes], value: int) -> None:
 
 
 def decode(data: bytes) -> Any:
-    reader = _Reader(data)
+    reader = _CborReader(data)
     try:
         value = reader.read()
     except (IndexError, struct.error, UnicodeDecodeError, RecursionError, TypeError) as error:
@@ -77,12 +77,12 @@ def decode(data: bytes) -> Any:
     return value
 
 
-class _Reader:
+class _CborReader:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.at = 0
 
-    def read(self) -> Any:
+    def read(self) -> object:
         first = self.data[self.at]
         self.at += 1
         major, code = first >> 5, first & 31
@@ -103,9 +103,10 @@ class _Reader:
             return {self.read(): self.read() for _ in range(number)}
         return self._big(number)
 
-    def _simple(self, code: int) -> Any:
+    def _simple(self, code: int) -> float | bool | None:
         if code == 27:
-            return struct.unpack(">d", self._take(8))[0]
+            found: float = struct.unpack(">d", self._take(8))[0]
+            return found
         if code not in _SIMPLE:
             raise CborError(f"at byte {self.at}: simple value {code} is not used here")
         return _SIMPLE[code]

@@ -25,11 +25,11 @@ import secrets
 import struct
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from weft.host.files import cbor
 from weft.host.files.private import make_private, private
-from weft.kernel import Fetch, Store
+from weft.kernel import Effect, Fetch, Node, Store
 from weft.model.errors import WeftError
 from weft.model.log_text import ERROR, LogText
 
@@ -47,22 +47,22 @@ class SaveError(WeftError):
 class Saves(Protocol):
     """Something that keeps saves."""
 
-    def write(self, federation: str, label: str, data: Any) -> None:
+    def write(self, federation: str, label: str, data: object) -> None:
         """Keep it, in place of an earlier one of that label; raises SaveError."""
         ...
 
-    def read(self, federation: str, label: str) -> Any:
+    def read(self, federation: str, label: str) -> object:
         """What was kept; raises SaveError if there is nothing, or nothing sound."""
         ...
 
 
-def pack(federation: str, label: str, data: Any) -> bytes:
+def pack(federation: str, label: str, data: object) -> bytes:
     payload = cbor.encode({"federation": federation, "label": label, "data": data})
     head = _HEAD.pack(MAGIC, VERSION, len(payload), hashlib.sha256(payload).digest())
     return head + payload
 
 
-def unpack(federation: str, label: str, whole: bytes, where: str) -> Any:
+def unpack(federation: str, label: str, whole: bytes, where: str) -> object:
     if whole[: len(MAGIC)] != MAGIC:
         raise SaveError(f"{where} is no save of Weft; move it away")
     if len(whole) < _HEAD.size:
@@ -100,7 +100,7 @@ class SaveDirectory:
     def path(self, federation: str, label: str) -> Path:
         return self.directory / safe_name(federation) / f"{safe_name(label)}.weftsave"
 
-    def write(self, federation: str, label: str, data: Any) -> None:
+    def write(self, federation: str, label: str, data: object) -> None:
         path = self.path(federation, label)
         draft = path.with_name(f".{path.stem}.{secrets.token_hex(4)}.draft")
         try:
@@ -122,7 +122,7 @@ class SaveDirectory:
         if self.most and not path.exists() and len(list(path.parent.glob("*.weftsave"))) >= self.most:
             raise SaveError(f"{path.parent} has {self.most} saves (limits.saves); remove some")
 
-    def read(self, federation: str, label: str) -> Any:
+    def read(self, federation: str, label: str) -> object:
         path = self.path(federation, label)
         try:
             whole = path.read_bytes()
@@ -149,10 +149,10 @@ class MemorySaves:
     def __init__(self) -> None:
         self.kept: dict[tuple[str, str], bytes] = {}
 
-    def write(self, federation: str, label: str, data: Any) -> None:
+    def write(self, federation: str, label: str, data: object) -> None:
         self.kept[federation, label] = pack(federation, label, data)
 
-    def read(self, federation: str, label: str) -> Any:
+    def read(self, federation: str, label: str) -> object:
         found = self.kept.get((federation, label))
         if found is None:
             raise SaveError(f"there is no save {label!r} of federation {federation!r}")
@@ -162,22 +162,32 @@ class MemorySaves:
 # --- for hosts ------------------------------------------------------------------------------------------------
 
 
-def store(saves: Saves, effect: Store, report: Callable[[str], None]) -> bool:
-    """Do what the kernel asks for; says how it went, as `Node.stored` takes it."""
-    try:
-        saves.write(effect.federation, effect.label, effect.data)
-    except SaveError as error:
-        text = f"federation {effect.federation!r} was not saved as {effect.label!r}: {error}"
-        report(LogText(text, "save-failed", ERROR, federation=effect.federation, label=effect.label))
-        return False
-    return True
+Outcome = Callable[[Node, float], list[Effect]]
+"""Tells a node, at that time, what became of a save."""
 
 
-def fetch(saves: Saves, effect: Fetch, report: Callable[[str], None]) -> Any:
-    """The save, or None, as `Node.fetched` takes it."""
+def carry_out(saves: Saves, effect: Store | Fetch, report: Callable[[str], None]) -> Outcome:
+    """Write or read a save, which may take a while; returns how to tell the node of it."""
+    federation, label = effect.federation, effect.label
+    where = (federation, effect.execution, label)
     try:
-        return saves.read(effect.federation, effect.label)
+        if isinstance(effect, Store):
+            saves.write(federation, label, effect.data)
+            return lambda node, now: node.stored(*where, True, now)
+        data = saves.read(federation, label)
+        return lambda node, now: node.fetched(*where, data, now)
     except SaveError as error:
-        text = f"federation {effect.federation!r} cannot be restored from {effect.label!r}: {error}"
-        report(LogText(text, "restore-failed", ERROR, federation=effect.federation, label=effect.label))
-        return None
+        stores = isinstance(effect, Store)
+        what = f"was not saved as {label!r}" if stores else f"cannot be restored from {label!r}"
+        event = "save-failed" if stores else "restore-failed"
+        text = f"federation {federation!r} {what}: {error}"
+        report(LogText(text, event, ERROR, federation=federation, label=label))
+        return failed(effect)
+
+
+def failed(effect: Store | Fetch) -> Outcome:
+    """Tells a node that there is no such save."""
+    where = (effect.federation, effect.execution, effect.label)
+    if isinstance(effect, Store):
+        return lambda node, now: node.stored(*where, False, now)
+    return lambda node, now: node.fetched(*where, None, now)

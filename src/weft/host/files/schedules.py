@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from weft.channel import Plan, parse_schedule
+from weft.channel import SchedulePlan, parse_schedule
 from weft.kernel import ClassSchedule, Wish
 from weft.model.errors import SettingsError
 from weft.model.records import Source
 
 
-def class_schedule(plan: Plan, deadlines: bool = False) -> ClassSchedule:
+def class_schedule(plan: SchedulePlan, deadlines: bool = False) -> ClassSchedule:
     """With `deadlines`, the period of an operation is also the deadline of its callbacks: done before the next one comes."""
     return {one.info.name: Wish(one.urgency(), one.period if deadlines else 0.0) for one in plan.operations}
 

@@ -1,11 +1,8 @@
 """The node inside a Python process: federates call it directly, without a socket.
 
 The kernel is not made for threads, so a lock admits one call at a time.  It is held only while the kernel decides: callbacks are
-queued in the inboxes of their sessions and run later, in the thread that evokes them, so a callback may
+queued in the inboxes of their sessions (`host.effects`) and run later, in the thread that evokes them, so a callback may
 call the RTI again and a slow federate delays nobody.
-
-A producer wakes a waiting consumer only when it really sleeps (`_asleep`), which keeps the cost of a queued callback at
-one `deque.append`.
 """
 
 from __future__ import annotations
@@ -15,25 +12,21 @@ import secrets
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from weft.channel import Plan
-from weft.host.connection import drop_federation
-from weft.host.files.saves import DEFAULT_DIRECTORY, SaveDirectory, fetch, store
+from weft.channel import SchedulePlan
+from weft.host.effects import EffectRunner, Inbox
+from weft.host.files.saves import DEFAULT_DIRECTORY, SaveDirectory, carry_out
 from weft.host.files.schedules import class_schedule, read_schedule
 from weft.host.observing.service_reports import ReportFiles
 from weft.host.observing.survey import EmbeddedSurroundings
 from weft.host.recording.recording import NodeRecordings
 from weft.kernel import (
-    PAUSES,
     Alarm,
     Callback,
-    Effect,
+    Carried,
     Fetch,
-    LastMile,
     Node,
     Notice,
     Record,
@@ -51,7 +44,7 @@ class EmbeddedNode:
     """One node; everything that connects to the same object can meet in a federation.
 
     Saves go to `save_directory`, which is made when the first one is asked for.  `schedule`: how urgent classes are for federates
-    that join here, a plan or its file (docs/urgency.md).
+    that join here, a plan or its file (docs/explanation/urgency.md).
     """
 
     def __init__(
@@ -59,39 +52,38 @@ class EmbeddedNode:
         name: str = "embedded",
         save_directory: str | Path = DEFAULT_DIRECTORY,
         run_directory: str = "runs",
-        schedule: str | Path | Plan = "",
+        schedule: str | Path | SchedulePlan = "",
     ) -> None:
         run = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"  # made only if something is written there
         self._node = Node(name, reports=str(Path(run_directory).absolute() / "embedded" / run))
         self._node.schedule = (
-            class_schedule(schedule) if isinstance(schedule, Plan) else read_schedule(schedule)
+            class_schedule(schedule) if isinstance(schedule, SchedulePlan) else read_schedule(schedule)
         )
         self._reports = ReportFiles(lambda text: print(f"weft: {text}", file=sys.stderr))
         self.saves = Path(save_directory)
         self._saves = SaveDirectory(self.saves)
         self._lock = threading.Lock()
-        self.connections: dict[int, EmbeddedConnection] = {}
-        self.now = 0.0  # when something was last to be done
+        self._effects = EffectRunner(self)
+        self.inboxes = self._effects.inboxes
         self._node.surroundings = EmbeddedSurroundings(self)
         self.alarmed = False  # something is to be done when its time has come
         self.recordings: NodeRecordings | None = None
 
     def connect(self) -> EmbeddedConnection:
         with self._lock:
-            session = self._node.open_session()
-            made = EmbeddedConnection(self, session)
-            self.connections[session] = made
+            made = EmbeddedConnection(self, self._node, self._node.open_session(), self._lock)
+            self.inboxes[made.session] = made
             return made
 
-    def call(self, session: int, service: str, arguments: tuple[Any, ...]) -> Any:
+    def call(self, session: int, service: str, arguments: tuple[object, ...]) -> object:
         lock = self._lock
         lock.acquire()
         try:
-            self.now = time.monotonic()
-            effects = self._node.call(session, 0, service, arguments, self.now)
+            now = time.monotonic()
+            effects = self._node.call(session, 0, service, arguments, now)
             first = effects[0]
             if len(effects) > 1:
-                self._perform(effects)
+                self._effects.perform(effects, now)
         finally:
             lock.release()
         if isinstance(first, Reply):
@@ -100,38 +92,28 @@ class EmbeddedNode:
             raise first.error
         raise RTIinternalError(f"{service} was not answered by its node")  # a lone node answers at once
 
-    def _perform(self, effects: list[Effect]) -> None:
-        connections = self.connections
-        for effect in effects:
-            if isinstance(effect, Callback):
-                receiver = connections.get(effect.session)
-                if receiver is not None:
-                    receiver.put(effect)
-            elif isinstance(effect, Alarm):
-                self.alarmed = True
-                sleeper = connections.get(effect.session)
-                if sleeper is not None:
-                    sleeper.wake()
-            elif isinstance(effect, Record):
-                self._reports.write(effect.file, effect.line)
-            elif isinstance(effect, (Store, Fetch, Notice)):
-                self._keep(effect)
+    # --- what the kernel decided (host.effects) ----------------------------------------------------------------
 
-    def _keep(self, effect: Store | Fetch | Notice) -> None:
-        report = logging.getLogger("weft").warning
+    def carry(self, effect: Carried) -> None:
+        """A lone node has nobody to send to."""
+
+    def alarm(self, effect: Alarm) -> None:
+        self.alarmed = True
+        sleeper = self.inboxes.get(effect.session)
+        if sleeper is not None:
+            sleeper.wake()
+
+    def write_report(self, effect: Record) -> None:
+        self._reports.write(effect.file, effect.line)
+
+    def keep(self, effect: Store | Fetch) -> None:
         now = time.monotonic()
-        if isinstance(effect, Store):
-            well = store(self._saves, effect, report)
-            done = self._node.stored(effect.federation, effect.execution, effect.label, well, now)
-            self._perform(done)
-        elif isinstance(effect, Fetch):
-            data = fetch(self._saves, effect, report)
-            done = self._node.fetched(effect.federation, effect.execution, effect.label, data, now)
-            self._perform(done)
-        elif effect.warning:
-            report(effect.text)
-        else:
-            logging.getLogger("weft").info(effect.text)
+        self._effects.perform(carry_out(self._saves, effect, _warn)(self._node, now), now)
+
+    def tell(self, effect: Notice) -> None:
+        logging.getLogger("weft").log(logging.WARNING if effect.warning else logging.INFO, effect.text)
+
+    # --- recording --------------------------------------------------------------------------------------------
 
     def record(self, directory: str | Path = "runs", *, payloads: bool = True) -> NodeRecordings:
         """Record all federations of this node from now on, in a folder for each run below `directory`.
@@ -160,41 +142,20 @@ class EmbeddedNode:
         with self._lock:
             work()
 
-    def handles(self, session: int, callback: Callback) -> None:
-        self._node.handles(session, callback)
-
-    def took(self, session: int, method: str) -> None:
-        with self._lock:
-            self._node.took(session, method)
+    # --- sessions ---------------------------------------------------------------------------------------------
 
     def done(self, session: int, ticket: int) -> None:
         with self._lock:
-            self.now = time.monotonic()
-            self._perform(self._node.done(session, ticket, self.now))
-
-    def began(self, session: int, ticket: int) -> None:
-        with self._lock:
-            self._node.began(session, ticket, time.monotonic())
-
-    @property
-    def records(self) -> bool:
-        return self._node.watched
-
-    @property
-    def holding(self) -> bool:
-        return self._node.holding
-
-    def forget_federation(self, inbox: deque[Callback]) -> None:
-        with self._lock:
-            drop_federation(inbox)
+            now = time.monotonic()
+            self._effects.perform(self._node.done(session, ticket, now), now)
 
     def tick(self) -> None:
         """Let the kernel do what is due by now: periodic reports, values that waited for their update rate."""
         with self._lock:
-            now = self.now = time.monotonic()
+            now = time.monotonic()
             due = self._node.next_tick()
             if due is not None and now >= due:
-                self._perform(self._node.tick(now))
+                self._effects.perform(self._node.tick(now), now)
                 due = self._node.next_tick()
             self.alarmed = due is not None
 
@@ -209,99 +170,53 @@ class EmbeddedNode:
     def close(self, session: int) -> None:
         with self._lock:
             self._node.close_session(session)
-            self.connections.pop(session, None)
-            self._rest()
+            self._forget(session)
 
     def lose(self, session: int) -> None:
         with self._lock:
-            self.connections.pop(session, None)
-            self.now = time.monotonic()
-            self._perform(self._node.session_lost(session, self.now))
-            self._rest()
+            now = time.monotonic()
+            self.inboxes.pop(session, None)
+            self._effects.perform(self._node.session_lost(session, now), now)
+            self._forget(session)
 
-    def _rest(self) -> None:
-        if not self.connections:
+    def _forget(self, session: int) -> None:
+        self.inboxes.pop(session, None)
+        if not self.inboxes:
             self._reports.close()
 
 
-class EmbeddedConnection:
+class EmbeddedConnection(Inbox):
     """A session of an embedded node."""
 
-    def __init__(self, host: EmbeddedNode, session: int) -> None:
+    def __init__(self, host: EmbeddedNode, node: Node, session: int, lock: threading.Lock) -> None:
+        self._woken = threading.Event()
+        super().__init__(node, session, lock, time.monotonic, self._woken.set)
         self._host = host
-        self._session = session
-        self._inbox: deque[Callback] = deque()
-        self._urgent: LastMile | None = None  # since there was the first message that says how urgent it is
-        self._arrived = threading.Event()
-        self._asleep = False
-        self._closed = False
-        # For surveys (`observing.survey`).
-        self.calls = 0
-        self.callbacks = 0
-        self.last_method = ""
-        self.last_at = 0.0
 
-    def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
-        if self._closed:
+    def call(self, service: str, arguments: tuple[object, ...]) -> object:
+        if self.closed:
             raise NotConnected("the connection is closed; connect again")
         self.calls += 1
-        return self._host.call(self._session, service, arguments)
-
-    def put(self, callback: Callback) -> None:
-        if isinstance(callback, UrgentCallback) and self._urgent is None:
-            self._urgent = LastMile()
-        self.callbacks += 1
-        self.last_method = callback.method
-        self.last_at = self._host.now
-        self._inbox.append(callback)
-        if self._asleep:
-            self._arrived.set()
-
-    def wake(self) -> None:
-        """Whoever waits looks again how long it may."""
-        self._arrived.set()
+        return self._host.call(self.session, service, arguments)
 
     def take(self) -> Callback | None:
-        if not self._inbox:
-            if self._host.alarmed:
-                self._host.tick()  # who only looks and never waits sees to it here
-            if not self.pending():
-                return None
-        urgent = self._urgent
-        callback = self._inbox.popleft() if urgent is None else urgent.take(self._inbox)
-        if callback is None:
-            return None
-        if self._host.recordings is not None:
-            self._host._node.handles(self._session, callback)
-        if self._host.holding and callback.method in PAUSES:
-            self._host.took(self._session, callback.method)
-        if urgent is not None and self._host.records and isinstance(callback, UrgentCallback):
-            self._host.began(self._session, callback.ticket)
-        return callback
+        if self._host.alarmed and not self._arrived:
+            self._host.tick()  # who only looks and never waits sees to it here
+        return super().take()
 
     def finished(self, callback: UrgentCallback) -> None:
-        if not self._closed:
-            self._host.done(self._session, callback.ticket)
-
-    def pending(self) -> bool:
-        return bool(self._inbox) or (self._urgent is not None and self._urgent.waiting > 0)
-
-    def waiting(self) -> int:
-        """Callbacks that the federate has not taken."""
-        return len(self._inbox) + (0 if self._urgent is None else self._urgent.waiting)
-
-    def now(self) -> float:
-        return time.monotonic()
+        if not self.closed:
+            self._host.done(self.session, callback.ticket)
 
     def wait(self, seconds: float | None) -> bool:
         """Whoever waits also sees to what the node has to do meanwhile: there is no thread of its own for that."""
         deadline = None if seconds is None else time.monotonic() + seconds
         # Who waits without end looks up now and then.
         left = _NAP if seconds is None else seconds
-        while not self._closed:
+        while not self.closed:
             if self._host.alarmed:
                 self._host.tick()
-            self._arrived.clear()  # before the question how long: an alarm from now on ends the nap
+            self._woken.clear()  # before the question how long: an alarm from now on ends the nap
             due = self._host.until_tick()
             if self._wait(left if due is None else min(left, due)) or deadline is None:
                 break
@@ -313,34 +228,29 @@ class EmbeddedConnection:
     def _wait(self, seconds: float | None) -> bool:
         if self.pending():
             return True
-        self._asleep = True
+        self.asleep = True
         try:
-            # Looked at again after `_asleep` is up: a callback put in between would not have woken us.
-            if not self._inbox and not self._closed:
-                self._arrived.wait(seconds)
+            # Looked at again after `asleep` is up: a callback put in between would not have woken us.
+            if not self._arrived and not self.closed:
+                self._woken.wait(seconds)
         finally:
-            self._asleep = False
+            self.asleep = False
         return self.pending()
 
-    def forget_federation(self) -> None:
-        self._host.forget_federation(self._inbox)
-        if self._urgent is not None:
-            self._urgent.clear()
-
     def close(self) -> None:
-        self._host.close(self._session)
+        self._host.close(self.session)
         self._end()
 
     def leave(self) -> None:
         self.lose()
 
     def lose(self) -> None:
-        self._host.lose(self._session)
+        self._host.lose(self.session)
         self._end()
 
     def _end(self) -> None:
-        self._closed = True
-        self._arrived.set()
+        self.closed = True
+        self._woken.set()
 
 
 def _warn(text: str) -> None:
@@ -361,7 +271,7 @@ def shared_node() -> EmbeddedNode:
 
 
 def record(directory: str | Path = "runs", *, payloads: bool = True) -> None:
-    """Record all federations of this process's own node from now on, below that folder (docs/recording.md)."""
+    """Record all federations of this process's own node from now on, below that folder (docs/how-to/recording.md)."""
     shared_node().record(directory, payloads=payloads)
 
 

@@ -1,4 +1,5 @@
-"""An event channel of this process, joined to those of the same name in other processes, with a real clock (docs/channel.md).
+"""An event channel of this process, joined to those of the same name in other processes, with a real clock
+(docs/explanation/channel.md).
 
 The process is a node of the fabric (`in_process.mesh_node`), which brings links and an event loop.  All that belongs to the
 channel
@@ -251,7 +252,7 @@ class ProcessChannel(Hosted):
         """For each node that did not take its events, how many it has lost."""
         return {node: side.discarded for node, side in self._joined.sides.items() if side.discarded}
 
-    # --- dispatchers with threads or processes (docs/realtime.md) ---------------------------------------------------
+    # --- dispatchers with threads or processes (docs/explanation/realtime.md) ---------------------------------------------------
 
     def start(self) -> None:
         """Timers and consumers run from now on; before, what comes waits.  With Preemptive: processes are started.
@@ -263,7 +264,7 @@ class ProcessChannel(Hosted):
                     f"channel {self.name}: a consumer cannot start it; let another thread do so"
                 )
             self._running.start()
-            if self.dispatcher.realtime:
+            if isinstance(self.dispatcher, HostDispatcher) and self.dispatcher.realtime:
                 take(channel_standing(True), self._drive.attendant)
 
     def _require_started(self) -> None:
@@ -303,7 +304,7 @@ class ProcessChannel(Hosted):
         running.require_here()
         if self._closed:
             return []
-        if not self._by_itself:
+        if not isinstance(self.dispatcher, HostDispatcher):
             self._leave()
             return []
         if self._drive.is_held or self.dispatcher.is_own_thread():

@@ -27,7 +27,7 @@ def open_channel(
     record: Record | None = None,
     additional_settings: str = "",
 ) -> ProcessChannel:
-    """An event channel, joined to those of the same name in other processes (docs/channel.md).
+    """An event channel, joined to those of the same name in other processes (docs/explanation/channel.md).
 
     `address`: which node this process is, "mesh://SERVER@path/to/domains.toml"; the node is started if nobody has.
     `peers`: to the channels of which nodes this one is linked, and they to it; unless given, of all that share a domain with it.

@@ -18,18 +18,17 @@ import logging
 import secrets
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from weft.fabric import Domains
-from weft.host.connection import drop_federation
+from weft.host.effects import EffectRunner, Inbox, PendingCall
 from weft.host.event_channel.links import ChannelLinks
-from weft.host.files.saves import SaveDirectory, fetch, store
+from weft.host.files.saves import SaveDirectory, carry_out
 from weft.host.files.schedules import read_schedule
 from weft.host.loop.drive import Drive
-from weft.host.mesh.federations import MeshedNode, meshed_node
+from weft.host.mesh.federations import meshed_node
 from weft.host.mesh.node import FabricNode
 from weft.host.observing.service_reports import ReportFiles
 from weft.host.observing.survey import EmbeddedSurroundings
@@ -37,13 +36,12 @@ from weft.host.recording.recording import NodeRecordings, recordings_of
 from weft.host.settings import Settings, read_rid
 from weft.host.sizes import QUEUE_BYTES, Most, size_of
 from weft.kernel import (
-    PAUSES,
     Alarm,
     Callback,
     Carried,
     Effect,
     Fetch,
-    LastMile,
+    Node,
     Notice,
     Record,
     Refuse,
@@ -60,16 +58,6 @@ NEVER = float("inf")
 _NAP = 1.0
 _HOT = ("send_interaction", "update_attribute_values")
 _STOPPED = "the node of this process was stopped"
-
-
-class _Waiting:
-    """A call that another node answers."""
-
-    def __init__(self) -> None:
-        self.answer: Reply | Refuse | None = None
-
-    def has_come(self) -> bool:
-        return self.answer is not None
 
 
 class OwnNode:
@@ -96,8 +84,10 @@ class OwnNode:
         mesh.by_hand = True
         run = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"  # made only if something is written there
         reports = str(Path(settings.serve.run_directory).absolute() / "node" / run)
+        self._effects = EffectRunner(self)
+        self.inboxes = self._effects.inboxes
         self._meshed = meshed_node(
-            mesh, self._perform, domains.topology, domains.releases, reports, read_rid(settings.ddm)
+            mesh, self._effects.perform, domains.topology, domains.releases, reports, read_rid(settings.ddm)
         )
         self._node = self._meshed.node
         self.most = Most(settings.fabric.queue_bytes // 2, QUEUE_BYTES)
@@ -106,10 +96,8 @@ class OwnNode:
         self._saves = SaveDirectory(settings.serve.saves, settings.limits.saves)
         self._keeping: set[threading.Thread] = set()
         self._drive = Drive(f"weft node {name}", self.is_due, self.flush)
-        self.connections: dict[int, OwnConnection] = {}
         self._node.surroundings = EmbeddedSurroundings(self, self._fabric)
         self._calls = 0
-        self._waiting: dict[int, _Waiting] = {}
         self._left_at = 0.0  # when something of a burst last left; 0 if somebody has waited since
         self._gathers = 0  # something of it waits: `STAMPED` or `BURST`
         self._alarm_at = NEVER
@@ -128,9 +116,6 @@ class OwnNode:
     def _guarded(self, work: Callable[[], None]) -> None:
         with self._drive.mutex:
             work()
-
-    def handles(self, session: int, callback: Callback) -> None:
-        self._node.handles(session, callback)
 
     # --- for event channels (in_process.event_channel) -------------------------------------------------------
 
@@ -204,12 +189,12 @@ class OwnNode:
     def _lose_all(self, why: str) -> None:
         now = time.monotonic()
         self.failure = why
-        for session, connection in list(self.connections.items()):
-            connection.put(Callback(session, "connection_lost", (why,)))
-            self._perform(self._meshed, self._node.session_lost(session, now, why))
-        self.connections.clear()
-        for number, waiting in list(self._waiting.items()):
-            waiting.answer = Refuse(0, number, NotConnected(f"not answered: {why}"))
+        for session, inbox in list(self.inboxes.items()):
+            inbox.put(Callback(session, "connection_lost", (why,)))
+            self._effects.perform(self._node.session_lost(session, now, why), now)
+        self.inboxes.clear()
+        for number, call in self._effects.calls.items():
+            call.answer = Refuse(0, number, NotConnected(f"not answered: {why}"))
         self._drive.notify()
 
     # --- calls ------------------------------------------------------------------------------------------------
@@ -218,12 +203,11 @@ class OwnNode:
         with self._drive.mutex:
             if self.failure:
                 raise NotConnected(f"node {self.name} of this process cannot go on: {self.failure}")
-            session = self._node.open_session()
-            made = OwnConnection(self, self._drive, session)
-            self.connections[session] = made
+            made = OwnConnection(self, self._node, self._drive, self._node.open_session())
+            self.inboxes[made.session] = made
             return made
 
-    def call(self, session: int, service: str, arguments: tuple[Any, ...]) -> Any:
+    def call(self, session: int, service: str, arguments: tuple[object, ...]) -> object:
         drive = self._drive
         if drive.is_held:
             raise RTIinternalError(
@@ -242,9 +226,9 @@ class OwnNode:
             if isinstance(first, (Reply, Refuse)):
                 answer = first
                 if len(effects) > 1:
-                    self._perform(self._meshed, effects)
+                    self._effects.perform(effects, now)
             else:
-                answer = self._wait_for(number, effects)
+                answer = self._wait_for(PendingCall(session, service), number, effects, now)
             if self._mesh.turn_due:
                 self._send(service in _HOT, now)
         finally:
@@ -253,15 +237,16 @@ class OwnNode:
             return answer.value
         raise answer.error
 
-    def _wait_for(self, number: int, effects: list[Effect]) -> Reply | Refuse:
-        waiting = self._waiting[number] = _Waiting()
+    def _wait_for(self, call: PendingCall, number: int, effects: list[Effect], now: float) -> Reply | Refuse:
+        calls = self._effects.calls
+        calls[number] = call
         try:
-            self._perform(self._meshed, effects)
+            self._effects.perform(effects, now)
             self.flush()
-            self._drive.until(waiting.has_come, None)
+            self._drive.until(call.has_come, None)
         finally:
-            del self._waiting[number]
-        return waiting.answer or Refuse(0, number, NotConnected(f"not answered: {_STOPPED}"))
+            calls.pop(number, None)
+        return call.answer or Refuse(0, number, NotConnected(f"not answered: {_STOPPED}"))
 
     def _send(self, hot: bool, now: float) -> None:
         stamped = hot and not self._mesh.has_data
@@ -288,29 +273,34 @@ class OwnNode:
         if self._mesh.turn_due:
             self._mesh.turn()
 
-    # --- what the kernel decided ------------------------------------------------------------------------------
+    # --- what the kernel decided (host.effects) ----------------------------------------------------------------
 
-    def _perform(self, meshed: MeshedNode, effects: list[Effect]) -> None:
-        connections = self.connections
-        for effect in effects:
-            if isinstance(effect, Callback):
-                receiver = connections.get(effect.session)
-                if receiver is not None:
-                    receiver.put(effect)
-            elif isinstance(effect, Carried):
-                meshed.carry(effect)
-            elif isinstance(effect, (Reply, Refuse)):
-                waiting = self._waiting.get(effect.number)
-                if waiting is not None:
-                    waiting.answer = effect
-            elif isinstance(effect, Alarm):
-                self._alarm(effect.when)
-            elif isinstance(effect, Record):
-                self._reports.write(effect.file, effect.line)
-            elif isinstance(effect, (Store, Fetch)):
-                self._keep(effect)
-            elif isinstance(effect, Notice):
-                self._report(effect.text)
+    def carry(self, effect: Carried) -> None:
+        self._meshed.carry(effect)
+
+    def alarm(self, effect: Alarm) -> None:
+        self._alarm(effect.when)
+
+    def write_report(self, effect: Record) -> None:
+        self._reports.write(effect.file, effect.line)
+
+    def tell(self, effect: Notice) -> None:
+        self._report(effect.text)
+
+    def keep(self, effect: Store | Fetch) -> None:
+        """In a thread of its own: a disk may take its time, and others are not to wait for it."""
+        keeper = threading.Thread(target=self._kept, args=(effect,), name="weft saves")
+        self._keeping.add(keeper)
+        keeper.start()
+
+    def _kept(self, effect: Store | Fetch) -> None:
+        outcome = carry_out(self._saves, effect, self._report)
+        with self._drive.mutex:
+            now = time.monotonic()
+            self._effects.perform(outcome(self._node, now), now)
+            self.flush()
+            self._keeping.discard(threading.current_thread())
+            self._drive.notify()
 
     def _alarm(self, when: float) -> None:
         if when < self._alarm_at:
@@ -324,148 +314,63 @@ class OwnNode:
         self._alarm_at = NEVER
         due = self._node.next_tick()
         if due is not None and now >= due:
-            self._perform(self._meshed, self._node.tick(now))
+            self._effects.perform(self._node.tick(now), now)
             due = self._node.next_tick()
         if due is not None:
             self._alarm(due)
 
-    def _keep(self, effect: Store | Fetch) -> None:
-        """In a thread of its own: a disk may take its time, and others are not to wait for it."""
-        keeper = threading.Thread(target=self._kept, args=(effect,), name="weft saves")
-        self._keeping.add(keeper)
-        keeper.start()
-
-    def _kept(self, effect: Store | Fetch) -> None:
-        where = (effect.federation, effect.execution, effect.label)
-        node = self._node
-        if isinstance(effect, Store):
-            well = store(self._saves, effect, self._report)
-        else:
-            data = fetch(self._saves, effect, self._report)
-        with self._drive.mutex:
-            now = time.monotonic()
-            done = (
-                node.stored(*where, well, now)
-                if isinstance(effect, Store)
-                else node.fetched(*where, data, now)
-            )
-            self._perform(self._meshed, done)
-            self.flush()
-            self._keeping.discard(threading.current_thread())
-            self._drive.notify()
-
     # --- sessions ---------------------------------------------------------------------------------------------
-
-    @property
-    def now(self) -> float:
-        """When something was last to be done."""
-        return self._meshed.now
-
-    @property
-    def holding(self) -> bool:
-        return self._node.holding
-
-    @property
-    def records(self) -> bool:
-        return self._node.watched
 
     def done(self, session: int, ticket: int) -> None:
         with self._drive.mutex:
-            self._perform(self._meshed, self._node.done(session, ticket, time.monotonic()))
-
-    def began(self, session: int, ticket: int) -> None:
-        with self._drive.mutex:
-            self._node.began(session, ticket, time.monotonic())
-
-    def took(self, session: int, method: str) -> None:
-        with self._drive.mutex:
-            self._node.took(session, method)
+            now = time.monotonic()
+            self._effects.perform(self._node.done(session, ticket, now), now)
 
     def close(self, session: int) -> None:
         with self._drive.mutex:
-            if self.connections.pop(session, None) is not None:
+            if self.inboxes.pop(session, None) is not None:
                 self._node.close_session(session)
             self._drive.notify()
 
     def lose(self, session: int) -> None:
         with self._drive.mutex:
-            if self.connections.pop(session, None) is not None:
-                self._perform(self._meshed, self._node.session_lost(session, time.monotonic()))
+            if self.inboxes.pop(session, None) is not None:
+                now = time.monotonic()
+                self._effects.perform(self._node.session_lost(session, now), now)
                 self.flush()
             self._drive.notify()
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> dict[str, str | int]:
         """What `weft serve --status` says of a node."""
         with self._drive.mutex:
             return self._fabric.status()
 
 
-class OwnConnection:
+class OwnConnection(Inbox):
     """A session of the node of this process."""
 
-    def __init__(self, host: OwnNode, drive: Drive, session: int) -> None:
+    def __init__(self, host: OwnNode, node: Node, drive: Drive, session: int) -> None:
+        super().__init__(node, session, drive.mutex, time.monotonic, drive.notify)
         self._host = host
         self._drive = drive
-        self._session = session
-        self._inbox: deque[Callback] = deque()
-        self._urgent: LastMile | None = None  # since there was the first message that says how urgent it is
-        self._closed = False
-        self._waits = False
-        # For surveys (`observing.survey`).
-        self.calls = 0
-        self.callbacks = 0
-        self.last_method = ""
-        self.last_at = 0.0
 
-    def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
-        if self._closed:
+    def call(self, service: str, arguments: tuple[object, ...]) -> object:
+        if self.closed:
             raise NotConnected("the connection is closed; connect again")
         self.calls += 1
         size = size_of(arguments)
         if size > self._host.most.size:
             raise self._host.most.refusal(service, size, "a link between nodes")
-        return self._host.call(self._session, service, arguments)
-
-    def put(self, callback: Callback) -> None:
-        if self._urgent is None and isinstance(callback, UrgentCallback):
-            self._urgent = LastMile()
-        self.callbacks += 1
-        self.last_method = callback.method
-        self.last_at = self._host.now
-        self._inbox.append(callback)
-        if self._waits:
-            self._drive.notify()
+        return self._host.call(self.session, service, arguments)
 
     def take(self) -> Callback | None:
-        if not self._inbox or self._urgent is not None:
+        if self.is_worth_a_look():
             self._wait(0.0)
-            if not self.pending():
-                return None
-        urgent = self._urgent
-        callback = self._inbox.popleft() if urgent is None else urgent.take(self._inbox)
-        if callback is None:
-            return None
-        if self._host.recordings is not None:
-            self._host.handles(self._session, callback)
-        if self._host.holding and callback.method in PAUSES:
-            self._host.took(self._session, callback.method)
-        if urgent is not None and self._host.records and isinstance(callback, UrgentCallback):
-            self._host.began(self._session, callback.ticket)
-        return callback
+        return super().take()
 
     def finished(self, callback: UrgentCallback) -> None:
-        if not self._closed:
-            self._host.done(self._session, callback.ticket)
-
-    def pending(self) -> bool:
-        return bool(self._inbox) or (self._urgent is not None and self._urgent.waiting > 0)
-
-    def waiting(self) -> int:
-        """Callbacks that the federate has not taken."""
-        return len(self._inbox) + (0 if self._urgent is None else self._urgent.waiting)
-
-    def now(self) -> float:
-        return time.monotonic()
+        if not self.closed:
+            self._host.done(self.session, callback.ticket)
 
     def wait(self, seconds: float | None) -> bool:
         self._wait(_NAP if seconds is None else seconds)
@@ -476,33 +381,27 @@ class OwnConnection:
         drive.mutex.acquire()
         try:
             self._host.flush()
-            self._waits = True
+            self.asleep = True
             # Something more urgent than what waits may have come to the sockets.
             look = seconds <= 0.0 and self._urgent is not None
             drive.until(_never if look else self._has_news, seconds)
         finally:
-            self._waits = False
+            self.asleep = False
             drive.mutex.release()
 
     def _has_news(self) -> bool:
-        return self.pending() or self._closed
-
-    def forget_federation(self) -> None:
-        with self._drive.mutex:
-            drop_federation(self._inbox)
-            if self._urgent is not None:
-                self._urgent.clear()
+        return self.pending() or self.closed
 
     def close(self) -> None:
-        self._closed = True
-        self._host.close(self._session)
+        self.closed = True
+        self._host.close(self.session)
 
     def leave(self) -> None:
         self.lose()
 
     def lose(self) -> None:
-        self._closed = True
-        self._host.lose(self._session)
+        self.closed = True
+        self._host.lose(self.session)
 
 
 def _never() -> bool:

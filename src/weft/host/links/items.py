@@ -91,7 +91,7 @@ def decode_acks(body: bytes) -> list[tuple[int, int]]:
     return found
 
 
-class Data:
+class DataItem:
     """A reliable or best-effort message on its way."""
 
     def __init__(self, origin: int, destination: int, port: int, kind: int, payload: bytes) -> None:
@@ -102,7 +102,7 @@ class Data:
         self.payload = payload
 
 
-def encode_data(data: Data) -> bytes:
+def encode_data(data: DataItem) -> bytes:
     out: list[int] = []
     write_number(out, data.origin)
     write_number(out, data.destination)
@@ -111,10 +111,10 @@ def encode_data(data: Data) -> bytes:
     return bytes(out) + data.payload
 
 
-def decode_data(body: bytes) -> Data:
+def decode_data(body: bytes) -> DataItem:
     reader = NumberReader(body)
     origin = reader.next()
     destination = reader.next()
     port = reader.next()
     kind = reader.next()
-    return Data(origin, destination, port, kind, body[reader.at :])
+    return DataItem(origin, destination, port, kind, body[reader.at :])

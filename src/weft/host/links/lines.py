@@ -16,17 +16,28 @@ import os
 import socket
 import ssl
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from weft.host.links.security import names_of
 from weft.host.loop.drive_loop import DrivenLoop
-from weft.host.pulse import Pulse, gone_by, keep_alive
+from weft.host.pulse import Probed, Pulse, gone_by, keep_alive
+from weft.wire.session.greeting import Greeting
+from weft.wire.session.server import ServerSession
 
 if TYPE_CHECKING:
     from weft.host.links.link import Link
     from weft.host.links.links import Links
 
 READ = 256 << 10
+
+
+class Stranger:
+    """What is known of a peer that has not said who it is."""
+
+    def __init__(self) -> None:
+        self.greeting = Greeting()
+        self.session: ServerSession | None = None
+        self.taken = 0
 
 
 class LinkLine:
@@ -39,13 +50,13 @@ class LinkLine:
         self.peer_host = ""
         self.where = ""
         self.opened_at = time.monotonic()
-        self.stranger: Any = None  # what is known of a peer that has not said who it is
+        self.stranger: Stranger | None = None  # what is known of a peer that has not said who it is
         self.closed = asyncio.get_running_loop().create_future()
         self.refusal = ""  # why it was not to be, by TLS
         self.gone = 0.0  # for how long the other machine had answered nothing when it was given up
         self._pulse = Pulse(links.patience)
-        self._probed: Any = None
-        self._transport: Any = None
+        self._probed: Probed | None = None
+        self._transport: asyncio.Transport | None = None
         self._fd = -1  # the socket, if it is read and written here
         self._tls = None if context is None else Tls(context, server_side=link is None)
         self._open = False  # the certificates were shown
@@ -57,7 +68,7 @@ class LinkLine:
         """Empty without TLS."""
         return "" if self._tls is None else self._tls.version
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:
         self._transport = transport
         found = transport.get_extra_info("peername")
         if found:
@@ -106,11 +117,12 @@ class LinkLine:
     def _take_over(self) -> None:
         """From the transport, which has begun to read by now; where the loop lets one."""
         loop = asyncio.get_running_loop()
-        plain = self._transport.get_extra_info("socket")
-        if plain is None or not isinstance(loop, DrivenLoop):
+        transport = self._transport
+        plain = None if transport is None else transport.get_extra_info("socket")
+        if transport is None or plain is None or not isinstance(loop, DrivenLoop):
             return
         self._fd = plain.fileno()
-        self._transport.pause_reading()
+        transport.pause_reading()
         loop.read_directly(self._fd, self._readable)
 
     def _readable(self) -> None:
@@ -127,6 +139,7 @@ class LinkLine:
             self.links.received(self, bytes(self._view[:size]))
         else:
             self._fd = -1
+            assert self._transport is not None
             self._transport.resume_reading()  # it finds the same, and does what is to be done
 
     def _secure(self, tls: Tls, data: bytes) -> None:
@@ -139,7 +152,7 @@ class LinkLine:
             return
         self._write(tls.outgoing())
         if tls.ready and not self._open:
-            self.names = names_of(tls.certificate())
+            self.names = tls.names()
             self._opened()
         if clear and self._transport is not None:
             self.links.received(self, clear)
@@ -246,8 +259,9 @@ class Tls:
     def version(self) -> str:
         return self._object.version() or ""
 
-    def certificate(self) -> dict[str, Any] | None:
-        return self._object.getpeercert()
+    def names(self) -> frozenset[str]:
+        """The servers that the peer's certificate can belong to."""
+        return names_of(self._object.getpeercert())
 
     def feed(self, data: bytes) -> bytes:
         """What came over the network; returns what it says.  Look at `outgoing` after, also if it raises SSLError."""
@@ -284,9 +298,9 @@ class Datagrams:
 
     def __init__(self, links: Links) -> None:
         self._links = links
-        self._transport: Any = None
+        self._transport: asyncio.DatagramTransport | None = None
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+    def connection_made(self, transport: asyncio.DatagramTransport) -> None:
         self._transport = transport
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -298,7 +312,7 @@ class Datagrams:
     def resume_writing(self) -> None:
         pass
 
-    def datagram_received(self, data: bytes, address: tuple[Any, ...]) -> None:
+    def datagram_received(self, data: bytes, address: tuple[str, int]) -> None:
         self._links.datagram(data)
 
     def error_received(self, error: Exception) -> None:

@@ -15,21 +15,22 @@ import asyncio
 import contextlib
 import random
 import secrets
+import ssl
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol, TypedDict, TypeGuard, cast
 
 from weft.fabric import Domains
 from weft.host.carrier import STOPPED
 from weft.host.files.cbor import CborError, decode, encode
 from weft.host.links.items import BYE, DATAGRAM, HELLO, PING, REFUSED, ItemReader, write_item
-from weft.host.links.lines import READ, Datagrams, LinkLine
+from weft.host.links.lines import READ, Datagrams, LinkLine, Stranger
 from weft.host.links.link import Link
 from weft.host.links.security import link_context
 from weft.host.pulse import GONE, QUIET
-from weft.host.settings import Fabric
+from weft.host.settings import FabricSettings
 from weft.model.errors import FabricError, SettingsError
 from weft.model.log_text import WARNING, LogText
 from weft.wire.errors import ProtocolError
@@ -49,7 +50,19 @@ _TOKEN = 8
 _NUMBERS = ("version", "boot", "way", "token")
 
 
-class Host(Protocol):
+class LinkHello(TypedDict):
+    """The first that is said on a link."""
+
+    version: int
+    name: str
+    fingerprint: str
+    boot: int
+    way: int
+    token: int
+    packets: list[list[int]]  # port, sent, known, of each channel
+
+
+class LinkHost(Protocol):
     """What the links tell: the mesh."""
 
     def counts(self, link: Link) -> dict[int, tuple[int, int]]:
@@ -65,15 +78,6 @@ class Host(Protocol):
         ...
 
     def turn_soon(self) -> None: ...
-
-
-class _Stranger:
-    """A connection that came in, until it has said whose it is."""
-
-    def __init__(self) -> None:
-        self.greeting = Greeting()
-        self.session: ServerSession | None = None
-        self.taken = 0
 
 
 async def _close_listener(listener: asyncio.AbstractServer) -> None:
@@ -92,8 +96,8 @@ class Links:
         self,
         domains: Domains,
         node: str,
-        settings: Fabric,
-        host: Host,
+        settings: FabricSettings,
+        host: LinkHost,
         report: Callable[[str], None],
         folder: Path = Path(),
     ) -> None:
@@ -142,16 +146,21 @@ class Links:
 
     # --- starting and stopping ------------------------------------------------------------------------------------
 
+    def _maker(self, link: Link | None, context: ssl.SSLContext | None) -> Callable[[], asyncio.BaseProtocol]:
+        """Of lines, which are protocols by their methods, not by their class."""
+        return cast("Callable[[], asyncio.BaseProtocol]", partial(LinkLine, self, link, context))
+
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
         host, port = split_address(self._domains.addresses[self.node])
         context = self._listening_context
-        line: Any = partial(LinkLine, self, None, context)
-        datagrams: Any = partial(Datagrams, self)
         try:
-            self._listener = await loop.create_server(line, host, port, backlog=1024)
+            self._listener = await loop.create_server(self._maker(None, context), host, port, backlog=1024)
             if context is None:
-                _, self._datagrams = await loop.create_datagram_endpoint(datagrams, local_addr=(host, port))
+                # By its methods a protocol, not by its class.
+                datagrams = cast("Callable[[], asyncio.DatagramProtocol]", partial(Datagrams, self))
+                _, made = await loop.create_datagram_endpoint(datagrams, local_addr=(host, port))
+                self._datagrams = cast(Datagrams, made)
         except OSError as error:
             if self._listener is not None:
                 self._listener.close()
@@ -232,15 +241,15 @@ class Links:
         loop = asyncio.get_running_loop()
         host, port = link.address
         context = self._dialing_context
-        make: Any = partial(LinkLine, self, link, context)
-        line: LinkLine
         try:
             async with asyncio.timeout(GREETING_SECONDS):
-                _, line = await loop.create_connection(make, host, port)
+                _, made = await loop.create_connection(self._maker(link, context), host, port)
         except (OSError, TimeoutError) as error:
             why = str(error) or "no answer"
             self._complain(link, f"cannot connect to {link.name} at {host}:{port} ({why}); trying again")
             return None
+        line: object = made
+        assert isinstance(line, LinkLine)
         return line
 
     def _complain(self, link: Link, text: str) -> None:
@@ -314,7 +323,7 @@ class Links:
         if line.link is not None:
             self._dialed(line, line.link)
             return
-        line.stranger = _Stranger()
+        line.stranger = Stranger()
         if sum(one.stranger is not None for one in self._lines) > STRANGERS:
             text = f"a connection from {line.where} was closed: too many have not said who they are"
             self._report(LogText(text, "stranger", WARNING, address=line.where))
@@ -478,7 +487,7 @@ class Links:
             return f"its certificate is of {_list(line.names)}, and not of {name}; check [certificates]"
         return self._forgotten(self._by_name[name], hello)
 
-    def _forgotten(self, link: Link, hello: dict[str, Any]) -> str:
+    def _forgotten(self, link: Link, hello: LinkHello) -> str:
         """Has one of the two forgotten what it sent?  What it sends next would pass for repeated, and be dropped."""
         here = self._host.counts(link)
         there = {port: (sent, known) for port, sent, known in hello["packets"]}
@@ -523,7 +532,7 @@ class Links:
             raise FabricError(refusal)
         self._is_up(link, hello)
 
-    def _is_up(self, link: Link, hello: dict[str, Any]) -> None:
+    def _is_up(self, link: Link, hello: LinkHello) -> None:
         link.peer_token = hello["token"]
         link.up = True
         link.since = time.monotonic()
@@ -641,7 +650,7 @@ def split_address(address: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def _is_hello(hello: dict[object, object]) -> bool:
+def _is_hello(hello: dict[object, object]) -> TypeGuard[LinkHello]:
     texts = all(isinstance(hello.get(key), str) for key in ("name", "fingerprint"))
     return (
         texts and all(type(hello.get(key)) is int for key in _NUMBERS) and _are_packets(hello.get("packets"))

@@ -25,7 +25,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from weft.host.loop.drive_loop import DrivenLoop
 
@@ -33,6 +33,9 @@ IDLE = 0.003  # seconds without a caller that drives, until the attendant does â
 BUSY: Final = 4  # â€¦ or so many times as long, where it last saw one drive
 _IN: Final = 1  # EPOLLIN: there is something to read, and nothing else to say
 FAREWELL = 5.0  # seconds for a neighbour to take what is still on its way when the loop ends
+
+
+T = TypeVar("T")
 
 
 class Drive:
@@ -45,8 +48,10 @@ class Drive:
         self.readers: dict[int, Callable[[], None]] = {}  # connections that are read without a transport
         self.loop = DrivenLoop(self)
         epoll = self.loop.epoll()
-        self._ready: Any = self.loop._ready  # asyncio's, and the same as long as the loop lives
-        self._poll: Any = None if epoll is None else epoll.poll
+        self._ready = self.loop._ready  # asyncio's, and the same as long as the loop lives
+        self._poll: Callable[[float | None], list[tuple[int, int]]] | None = (
+            None if epoll is None else epoll.poll
+        )
         self._do_due = do_due
         self._driver = 0  # the identity of its thread
         self._changed = threading.Condition(self.mutex)
@@ -132,7 +137,7 @@ class Drive:
 
     # --- driving ----------------------------------------------------------------------------------------------
 
-    def wait_for_events(self, select: Any, timeout: float | None) -> Any:
+    def wait_for_events(self, select: Callable[[float | None], list[T]], timeout: float | None) -> list[T]:
         """Without the mutex, if it takes time, and no longer than the driver may.
 
         To let others run first (`sched_yield`) would spare wake-ups where there are more federates than processors: a tenth of
@@ -150,8 +155,19 @@ class Drive:
             self.mutex.release()
             return select(timeout)
         finally:
-            _take(self.mutex)
+            self._take_mutex()
             self.asleep = False
+
+    def _take_mutex(self) -> None:
+        """Whatever happens meanwhile, such as Ctrl-C: who gave up the mutex for a while has it again after."""
+        interruption: BaseException | None = None
+        while not self.is_held:
+            try:
+                self.mutex.acquire()
+            except BaseException as error:  # before it was acquired, or right after
+                interruption = error
+        if interruption is not None:
+            raise interruption
 
     def _pass(self) -> None:
         """Sleep if there is nothing to do, then do what there is.
@@ -232,7 +248,7 @@ class Drive:
 
     # --- work of the node itself ------------------------------------------------------------------------------
 
-    def complete(self, work: Coroutine[Any, Any, Any], seconds: float | None = None) -> Any:
+    def complete(self, work: Coroutine[object, None, T], seconds: float | None = None) -> T:
         """Run a coroutine on the loop and wait for it, with the mutex held; TimeoutError if it takes longer."""
         outer = asyncio._get_running_loop()
         asyncio._set_running_loop(self.loop)
@@ -277,15 +293,3 @@ class Drive:
             if not asyncio.all_tasks(loop) and not loop._ready:
                 break
         loop.close()
-
-
-def _take(mutex: Any) -> None:
-    """Whatever happens meanwhile, such as Ctrl-C: who gave up the mutex for a while has it again after."""
-    interruption: BaseException | None = None
-    while not mutex._is_owned():
-        try:
-            mutex.acquire()
-        except BaseException as error:  # before it was acquired, or right after
-            interruption = error
-    if interruption is not None:
-        raise interruption

@@ -7,13 +7,25 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import selectors
 import time
+from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from contextvars import Context
+from typing import TYPE_CHECKING, Protocol, TypeVarTuple
 
 if TYPE_CHECKING:
     from weft.host.loop.drive import Drive
+
+
+Ts = TypeVarTuple("Ts")
+
+
+class LoopTimer(Protocol):
+    """As asyncio has them; `when()` would be a call more in every pass."""
+
+    _when: float
 
 
 class Selector(selectors.DefaultSelector):
@@ -24,8 +36,7 @@ class Selector(selectors.DefaultSelector):
         self._drive = drive
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        found: list[tuple[selectors.SelectorKey, int]] = self._drive.wait_for_events(super().select, timeout)
-        return found
+        return self._drive.wait_for_events(super().select, timeout)
 
 
 class DrivenLoop(asyncio.SelectorEventLoop):
@@ -33,22 +44,30 @@ class DrivenLoop(asyncio.SelectorEventLoop):
 
     def __init__(self, drive: Drive) -> None:
         self._drive = drive
-        self._scheduled: list[Any] = []  # asyncio's own: timers, as a heap …
-        self._ready: Any = None  # … what is to be done in the next pass …
+        self._scheduled: list[LoopTimer] = []  # asyncio's own: timers, as a heap …
+        self._ready: deque[asyncio.Handle]  # … what is to be done in the next pass …
         self._selector: Selector  # … and its selector
         super().__init__(Selector(drive))
         self.set_debug(False)  # which would have one thread only
         self._thread_id: int | None = None
 
-    def call_soon(self, *arguments: Any, **named: Any) -> asyncio.Handle:  # type: ignore[override]
+    def call_soon(
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.Handle:
         if self._drive.asleep:
             self.wake()
-        return super().call_soon(*arguments, **named)
+        return super().call_soon(callback, *args, context=context)
 
-    def call_at(self, *arguments: Any, **named: Any) -> asyncio.TimerHandle:  # type: ignore[override]
+    def call_at(
+        self,
+        when: float,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
         if self._drive.asleep:
             self.wake()
-        return super().call_at(*arguments, **named)
+        return super().call_at(when, callback, *args, context=context)
 
     def wake(self) -> None:
         self._write_to_self()  # type: ignore[attr-defined]
@@ -57,10 +76,11 @@ class DrivenLoop(asyncio.SelectorEventLoop):
         """A pass in asyncio's own way: by a queue, with a look at all timers."""
         self._run_once()  # type: ignore[attr-defined]
 
-    def epoll(self) -> Any:
+    def epoll(self) -> select.epoll | None:
         """The system's own selector, where that is epoll; else None."""
         is_epoll = isinstance(self._selector, getattr(selectors, "EpollSelector", ()))
-        return self._selector._selector if is_epoll else None  # type: ignore[attr-defined]
+        found: select.epoll = self._selector._selector  # type: ignore[attr-defined]
+        return found if is_epoll else None
 
     def handle_all(self) -> None:
         """Wait for connections, and handle at once what they bring."""
@@ -86,9 +106,9 @@ class DrivenLoop(asyncio.SelectorEventLoop):
         if mask & selectors.EVENT_WRITE and writer is not None and not writer._cancelled:
             self._handle(writer)
 
-    def _handle(self, handle: Any) -> None:
+    def _handle(self, handle: asyncio.Handle) -> None:
         try:
-            handle._callback(*handle._args)
+            handle._callback(*handle._args)  # type: ignore[attr-defined]
         except Exception as error:
             self.failed(error)
 
@@ -100,8 +120,9 @@ class DrivenLoop(asyncio.SelectorEventLoop):
 
         The numbers stay taken, lest what still has them close something else; and so does epoll's, which both would share."""
         null = os.open(os.devnull, os.O_RDWR)
-        epoll = [] if self.epoll() is None else [self.epoll().fileno()]
-        for fd in {*self._selector.get_map(), *self._transports, *epoll}:  # type: ignore[attr-defined]
+        epoll = self.epoll()
+        own = [] if epoll is None else [epoll.fileno()]
+        for fd in {*self._selector.get_map(), *self._transports, *own}:  # type: ignore[attr-defined]
             os.dup2(null, fd, inheritable=False)
         os.close(null)
 
@@ -112,8 +133,9 @@ class DrivenLoop(asyncio.SelectorEventLoop):
         self._add_reader(fd, read)  # type: ignore[attr-defined]
         self._drive.readers[fd] = read
 
-    def _remove_reader(self, fd: Any) -> Any:
+    def _remove_reader(self, fd: object) -> bool:
         """Also when a transport is closed, or goes on to read by itself."""
         if isinstance(fd, int):
             self._drive.readers.pop(fd, None)
-        return super()._remove_reader(fd)  # type: ignore[misc]
+        found: bool = super()._remove_reader(fd)  # type: ignore[misc]
+        return found

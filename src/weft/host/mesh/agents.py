@@ -19,7 +19,7 @@ import importlib
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypedDict
 
 from weft.host.carrier import Port
 from weft.host.files.cbor import CborError, decode, encode
@@ -32,7 +32,7 @@ _STATE: Final = "agent/"
 _DEAD: Final = "dead/"
 
 
-class Event(NamedTuple):
+class AgentEvent(NamedTuple):
     """What an agent reacts to."""
 
     sender: str
@@ -47,10 +47,10 @@ class Reacting(Protocol):
 
     def begin(self) -> None: ...
 
-    def react(self, event: Event) -> None: ...
+    def react(self, event: AgentEvent) -> None: ...
 
 
-class Post(Protocol):
+class AgentHost(Protocol):
     """What the engine needs of its node: `Mesh` has it."""
 
     @property
@@ -68,12 +68,21 @@ class Post(Protocol):
     def kept(self, prefix: str) -> dict[str, bytes]: ...
 
 
+class DeadLetter(TypedDict):
+    """An event that was set aside."""
+
+    agent: str
+    sender: str
+    value: object
+    error: str
+
+
 class Engine:
     """The Resident of Port.AGENTS."""
 
     def __init__(
         self,
-        mesh: Post,
+        mesh: AgentHost,
         agents: Mapping[str, Reacting],
         directory: Mapping[str, str],
         report: Callable[[str], None],
@@ -107,8 +116,7 @@ class Engine:
                 if name in self._states:
                     self._mesh.keep(_STATE + name, self._states[name])
 
-    def dead_letters(self) -> list[dict[str, Any]]:
-        """What was set aside: agent, sender, value, error."""
+    def dead_letters(self) -> list[DeadLetter]:
         return [decode(value) for value in self._mesh.kept(_DEAD).values()]
 
     # --- as a Resident ----------------------------------------------------------------------------------------------
@@ -119,7 +127,7 @@ class Engine:
         if agent is None:
             self._set_aside(name, writer, value, f"there is no agent {name!r} on node {self._mesh.name}")
             return
-        event = Event(writer, value)
+        event = AgentEvent(writer, value)
         error = ""
         for _ in range(self._tries):
             error = self._attempt(name, agent, lambda: agent.react(event))
@@ -196,11 +204,11 @@ class Engine:
             del values[key]
         values.update(decode(state))
 
-    def _set_aside(self, name: str, sender: str, value: Any, error: str) -> None:
+    def _set_aside(self, name: str, sender: str, value: object, error: str) -> None:
         self._letters += 1
         text = f"an event from {sender} to agent {name} was set aside: {error}"
         self._report(LogText(text, "event-set-aside", ERROR, agent=name, peer=sender))
-        letter = {"agent": name, "sender": sender, "value": value, "error": error}
+        letter: DeadLetter = {"agent": name, "sender": sender, "value": value, "error": error}
         self._mesh.keep(f"{_DEAD}{self._letters:012}", encode(letter))
         if self._letters > DEAD_LETTERS:
             self._mesh.keep(f"{_DEAD}{self._letters - DEAD_LETTERS:012}", None)

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from weft.fabric import Batch, Channel, Counts, Saved, Topology
+from weft.fabric import Batch, Channel, FabricCounts, Saved, Topology
 from weft.host.carrier import Port
 from weft.model.errors import FabricError
 
 
-class Channels:
+class CausalChannels:
     def __init__(
         self,
         topology: Topology,
@@ -107,8 +107,8 @@ class Channels:
     def clock_bytes(self) -> int:
         return sum(channel.clock_bytes() for channel in self.made.values())
 
-    def counts(self) -> Counts:
-        total = Counts()
+    def counts(self) -> FabricCounts:
+        total = FabricCounts()
         for channel in self.made.values():
             total.add(channel.counts)
         return total
@@ -122,9 +122,9 @@ def _known(port: int) -> Port:
 
 
 def _known_packets(channel: Channel, peer: int) -> tuple[int, int]:
-    for side in channel.sides.values():
-        place = side.place.get(peer, -1)
+    for state in channel.states.values():
+        place = state.place.get(peer, -1)
         if place >= 0:
-            clock = side.clock
+            clock = state.clock
             return clock.value[clock.own * clock.size + place], clock.value[place * clock.size + clock.own]
     return 0, 0

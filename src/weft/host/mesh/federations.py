@@ -26,9 +26,9 @@ What is kept in the carrier's journal, each with the commit of what it came from
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Final
 
-from weft.fabric import Release, Topology
+from weft.fabric import ReleaseRule, Topology
 from weft.host.carrier import STOPPED, Carrier, Port, ServiceClass
 from weft.host.files import cbor
 from weft.host.mesh.release_control import ReleaseControl
@@ -73,7 +73,7 @@ class MeshedNode:
         self,
         node: Node,
         carrier: Carrier,
-        perform: Callable[[list[Effect]], None],
+        perform: Callable[[list[Effect], float], None],
         boot: int,
         control: ReleaseControl | None,
     ) -> None:
@@ -85,7 +85,7 @@ class MeshedNode:
         self._control = control
         self._boots: dict[str, int] = {}  # of the other nodes, as they have greeted
         self._ahead: dict[str, list[tuple[int, Data | Ordered | Inform | Mark]]] = {}
-        self._last: Any = None  # the parcel that was last written, and its bytes
+        self._last: object = None  # the parcel that was last written, and its bytes
         self._payload = b""
         self._commits: dict[str, list[str]] = {}  # the keys of the commits since the snapshot
         self._groups: dict[str, tuple[str, ...]] = {}  # multicast groups, by federation
@@ -98,14 +98,16 @@ class MeshedNode:
             self._carry(effect)
         except Exception as error:
             doing = type(effect).__name__
-            self._perform([faults.fault(error, doing)])
+            self._perform([faults.fault(error, doing)], self.now)
             if isinstance(effect, Transmit):
                 self._answer_instead(effect, faults.refusal(error, doing, self.node.name))
 
     def _answer_instead(self, effect: Transmit, refusal: RTIinternalError) -> None:
         parcel = effect.parcel
         if isinstance(parcel, (Request, Claim, Locate, parcels.Release)) and parcel.caller is not None:
-            self._perform(self.node.receive(effect.node, Answer(parcel.caller, None, refusal), self.now))
+            self._perform(
+                self.node.receive(effect.node, Answer(parcel.caller, None, refusal), self.now), self.now
+            )
         elif isinstance(parcel, (Answer, Commit)) and parcel.caller is not None:
             if parcel.caller.node == effect.node:
                 self._transmit(Transmit(effect.node, Answer(parcel.caller, None, refusal)))
@@ -163,12 +165,12 @@ class MeshedNode:
         payload = encode_parcel(effect.parcel, self.boot)
         self.carrier.cast(effect.nodes, effect.groups, _FEDERATIONS, payload)
 
-    def _unsent(self, node: str, parcel: Any, error: ParcelError) -> None:
+    def _unsent(self, node: str, parcel: object, error: ParcelError) -> None:
         """A federate gave a service something that is no argument of any: what the home would have said is said here."""
         if not isinstance(parcel, Request) or parcel.caller is None:
             raise error  # then it is an error of ours
         refusal = RTIinternalError(f"{parcel.service} was given an argument of a wrong type: {error}")
-        self._perform(self.node.receive(node, Answer(parcel.caller, None, refusal), self.now))
+        self._perform(self.node.receive(node, Answer(parcel.caller, None, refusal), self.now), self.now)
 
     # --- in: a resident of the carrier ------------------------------------------------------------------------
 
@@ -178,7 +180,7 @@ class MeshedNode:
             boot, parcel = decode_parcel(payload)
         except ParcelError as error:
             text = f"node {sender!r} sent what cannot be read, and it is dropped: {error}"
-            self._perform([Notice(LogText(text, "unreadable", ERROR, peer=sender))])
+            self._perform([Notice(LogText(text, "unreadable", ERROR, peer=sender))], self.now)
             return
         if isinstance(parcel, Hello):
             self._greeted(sender, boot, parcel, now)
@@ -187,28 +189,28 @@ class MeshedNode:
             if boot > self._boots.get(sender, 0) and len(waiting) < AHEAD:
                 waiting.append((boot, parcel))
         else:
-            self._perform(self.node.receive(sender, parcel, now))
+            self._perform(self.node.receive(sender, parcel, now), self.now)
 
     def _greeted(self, sender: str, boot: int, hello: Hello, now: float) -> None:
         self._boots[sender] = boot
         self.carrier.keep(f"boot/{sender}", cbor.encode(boot))
-        self._perform(self.node.receive(sender, hello, now))
+        self._perform(self.node.receive(sender, hello, now), self.now)
         waited = self._ahead.pop(sender, [])
         for sent_by, parcel in waited:
             if sent_by == boot:
-                self._perform(self.node.receive(sender, parcel, now))
+                self._perform(self.node.receive(sender, parcel, now), self.now)
         later = [one for one in waited if one[0] > boot]
         if later:
             self._ahead[sender] = later
 
     def lost(self, node: str, why: str, now: float) -> None:
         self.now = now
-        self._perform(self.node.peer_lost(node, now, why, stopped=why.endswith(STOPPED)))
+        self._perform(self.node.peer_lost(node, now, why, stopped=why.endswith(STOPPED)), self.now)
 
     def found(self, node: str, restarted: bool, now: float) -> None:
         """That it was restarted it says itself, in order with all else (`Hello`)."""
         self.now = now
-        self._perform(self.node.peer_found(node, now))
+        self._perform(self.node.peer_found(node, now), self.now)
 
     # --- what is kept -----------------------------------------------------------------------------------------
 
@@ -263,14 +265,14 @@ class MeshedNode:
         }
         kept = [(state, sorted(commits.get(name, []), key=_place)) for name, state in states.items()]
         carrier.settle(_FEDERATIONS, self)
-        self._perform(self.node.recover(kept, names, carrier.nodes, now))
+        self._perform(self.node.recover(kept, names, carrier.nodes, now), self.now)
 
 
 def _place(commit: Commit) -> int:
     return commit.sequence
 
 
-def class_of(parcel: Any, reliable: bool) -> ServiceClass:
+def class_of(parcel: object, reliable: bool) -> ServiceClass:
     if isinstance(parcel, Data) and parcel.message.in_time_stamp_order():
         return _CAUSAL
     if isinstance(parcel, (Data, Ordered)):
@@ -288,18 +290,17 @@ def next_boot(carrier: Carrier) -> int:
 
 def meshed_node(
     carrier: Carrier,
-    perform: Callable[[MeshedNode, list[Effect]], None],
+    perform: Callable[[list[Effect], float], None],
     topology: Topology | None = None,
-    rules: Iterable[Release] = (),
+    rules: Iterable[ReleaseRule] = (),
     reports: str = "",
     rid: Source | None = None,
 ) -> MeshedNode:
     """A node for this carrier, whose directory is the first server of the domains file.  It begins with `recover`.
 
-    `perform` does what the node decides; it gives `Carried` effects to the `carry` of the one it is handed.
+    `perform` does what the node decided at that time; it gives `Carried` effects to the `carry` of what is returned here.
     """
     boot = next_boot(carrier)
     node = Node(carrier.name, carrier.nodes[0], reports, boot, rid)
     control = None if topology is None else ReleaseControl(topology, rules, carrier.name)
-    made = MeshedNode(node, carrier, lambda effects: perform(made, effects), boot, control)
-    return made
+    return MeshedNode(node, carrier, perform, boot, control)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from weft.host.carrier import Port
-from weft.host.mesh.causal_channels import Channels
-from weft.host.settings import Fabric
+from weft.host.mesh.causal_channels import CausalChannels
+from weft.host.settings import FabricSettings
 from weft.model.errors import FabricError
 
 _AGENTS: Final = Port.AGENTS
@@ -19,7 +19,9 @@ _FEDERATIONS: Final = Port.FEDERATIONS
 
 
 class Room:
-    def __init__(self, channels: Channels, names: tuple[str, ...], settings: Fabric, durable: bool) -> None:
+    def __init__(
+        self, channels: CausalChannels, names: tuple[str, ...], settings: FabricSettings, durable: bool
+    ) -> None:
         self._channels = channels
         self._names = names
         self._setting = "fabric.backlog_bytes" if durable else "fabric.queue_bytes"

@@ -20,20 +20,20 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from weft.fabric import Batch, Channel, Delivery, Domains, Topology, decode_packet, encode_packet
+from weft.fabric import Batch, CausalDelivery, Channel, Domains, Topology, decode_packet, encode_packet
 from weft.host.carrier import Port, Resident, ServiceClass
 from weft.host.files.cbor import encode
-from weft.host.links.items import DATA, DATAGRAM, REACH, Data, decode_acks, decode_data, encode_data
+from weft.host.links.items import DATA, DATAGRAM, REACH, DataItem, decode_acks, decode_data, encode_data
 from weft.host.links.link import PACKETS, PORTS_OF_ACKS, PORTS_OF_PACKETS, Link
 from weft.host.links.links import Links, split_address
-from weft.host.mesh.causal_channels import Channels
+from weft.host.mesh.causal_channels import CausalChannels
 from weft.host.mesh.journal import Journal
 from weft.host.mesh.limits import Room
 from weft.host.mesh.multicast import Casting, GroupSettings
 from weft.host.mesh.reach import Reach, read_table
-from weft.host.settings import Ddm, Fabric
+from weft.host.settings import FabricSettings, MeshDdmSettings
 from weft.model.errors import FabricError, SettingsError
 from weft.model.log_text import ERROR, WARNING, LogText
 
@@ -56,10 +56,10 @@ class Mesh:
         domains: Domains,
         name: str,
         report: Callable[[str], None],
-        settings: Fabric | None = None,
+        settings: FabricSettings | None = None,
         journal: Path | None = None,
         folder: Path = Path(),
-        ddm: Ddm | None = None,
+        ddm: MeshDdmSettings | None = None,
     ) -> None:
         """`journal`: its file; without one nothing survives the process.  `folder`: where the domains file is."""
         topology = domains.topology
@@ -70,28 +70,18 @@ class Mesh:
         self._name = name
         self._topology = topology
         self._report = report
-        self.settings = settings or Fabric()
+        self.settings = settings or FabricSettings()
         self._own = topology.numbers[name]
         self._reach = Reach(topology, self._own)
         self.links = Links(domains, name, self.settings, self, report, folder)
-        host, port = split_address(domains.addresses[name])
-        casts = ddm or Ddm()
-        self._casting = Casting(
-            GroupSettings(
-                casts.multicast_port or port, casts.multicast_interface or host, casts.multicast_hops
-            ),
-            topology,
-            name,
-            bool(domains.ca),
-            self._was_cast,
-            report,
-        )
+        groups = _group_settings(domains.addresses[name], ddm or MeshDdmSettings())
+        self._casting = Casting(groups, topology, name, bool(domains.ca), self._was_cast, report)
         self.journal: Journal | None = None
         if journal is not None:
             self.journal = Journal(journal, name, topology.fingerprint, self.settings.synchronous)
         in_memory = self.settings.packets_in_memory
         opened = self.journal
-        self.channels = Channels(
+        self.channels = CausalChannels(
             topology,
             self._own,
             None if opened is None else lambda port: opened.saved(port, in_memory),
@@ -104,10 +94,10 @@ class Mesh:
         self.received = 0  # … and for them
         self.failed: asyncio.Future[str] | None = None
         self._residents: dict[int, Resident] = {}
-        self._deliveries: dict[int, deque[Delivery]] = {port: deque() for port in Port}
+        self._deliveries: dict[int, deque[CausalDelivery]] = {port: deque() for port in Port}
         self._kept: dict[str, bytes | None] = {}
         self._memory: dict[str, bytes] = {}  # in place of a journal's
-        self._outbox: list[tuple[int, Data]] = []
+        self._outbox: list[tuple[int, DataItem]] = []
         self.turn_due = False
         self.by_hand = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -146,7 +136,7 @@ class Mesh:
         hop = self._reach.next_hop(there)
         if hop < 0 or not self._reach.is_reachable(there):
             return False
-        self._outbox.append((hop, Data(self._own, there, port, kind, payload)))
+        self._outbox.append((hop, DataItem(self._own, there, port, kind, payload)))
         self.turn_soon()
         return True
 
@@ -263,7 +253,7 @@ class Mesh:
         away = [n for n in range(len(self.nodes)) if reach.next_hop(n) >= 0 and not reach.is_reachable(n)]
         return {self.nodes[node]: reach.why(node) for node in away}
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> dict[str, str | int]:
         """For the table of `weft run`."""
         counts = self.channels.counts()
         return {
@@ -324,7 +314,7 @@ class Mesh:
         else:
             raise FabricError(f"there is no item of kind {kind}; use the same Weft on all servers")
 
-    def _data(self, link: Link, data: Data) -> None:
+    def _data(self, link: Link, data: DataItem) -> None:
         link.received += 1
         if data.origin >= len(self.nodes) or self._reach.next_hop(data.origin) != link.peer:
             raise FabricError("it passes on a message that does not come this way")
@@ -542,3 +532,8 @@ class Mesh:
         self._report(LogText(f"node {self._name} stops: {why}", "node-stops", ERROR))
         if self.failed is not None and not self.failed.done():
             self.failed.set_result(why)
+
+
+def _group_settings(address: str, ddm: MeshDdmSettings) -> GroupSettings:
+    host, port = split_address(address)
+    return GroupSettings(ddm.multicast_port or port, ddm.multicast_interface or host, ddm.multicast_hops)

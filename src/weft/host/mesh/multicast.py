@@ -1,4 +1,5 @@
-"""Datagrams to groups of nodes: IP multicast, one address for each channel of data distribution management (docs/ddm.md).
+"""Datagrams to groups of nodes: IP multicast, one address for each channel of data distribution management
+(docs/explanation/ddm.md).
 
 An option.  One datagram then reaches all nodes that listen to a channel; without it each of them gets one of its own.  A message
 on several channels is sent to each of their groups, and whoever listens to more than one of them takes it once: all copies have

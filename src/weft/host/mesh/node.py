@@ -17,14 +17,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from weft.fabric import Domains, parse_domains
 from weft.host.carrier import Port
 from weft.host.event_channel.links import ChannelLinks
 from weft.host.mesh.agents import Engine, Reacting, load_agent
 from weft.host.mesh.mesh import Mesh
-from weft.host.settings import Ddm, Fabric
+from weft.host.settings import FabricSettings, MeshDdmSettings
 from weft.model.errors import SettingsError
 from weft.model.records import Source
 
@@ -35,11 +34,11 @@ class FabricNode:
         domains: Domains,
         name: str,
         report: Callable[[str], None],
-        settings: Fabric | None = None,
+        settings: FabricSettings | None = None,
         journal: Path | None = None,
         folder: Path = Path(),
         agents: Mapping[str, Reacting] | None = None,
-        ddm: Ddm | None = None,
+        ddm: MeshDdmSettings | None = None,
     ) -> None:
         """`agents`: besides those of the domains file, which are loaded here if they live on this node."""
         self.domains = domains
@@ -79,7 +78,7 @@ class FabricNode:
         session = self.mesh.links.links[self._first_hops[node]].session
         return session is None or 2 * session.unacknowledged_bytes < self.mesh.settings.queue_bytes
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> dict[str, str | int]:
         return {**self.mesh.status(), "reactions": self.engine.reactions}
 
 

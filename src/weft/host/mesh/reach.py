@@ -21,7 +21,7 @@ class Entry(NamedTuple):
     way: int
 
 
-class Change(NamedTuple):
+class ReachChange(NamedTuple):
     """A node is lost, and why, or (`lost` is empty) found."""
 
     node: int
@@ -44,7 +44,7 @@ class Reach:
         self._boots: dict[int, int] = {}  # the last process heard of
         self._announce: dict[int, dict[int, Entry | None]] = {}
         self.has_news = False  # something may be to be announced
-        self._changes: list[Change] = []
+        self._changes: list[ReachChange] = []
         self._why: dict[int, str] = {}  # nodes that were lost
 
     def next_hop(self, node: int) -> int:
@@ -97,7 +97,7 @@ class Reach:
                 way = (link.way * 1_000_003 + entry.way) % _MODULUS
                 self._set(node, Entry(entry.boot, way), "")
 
-    def take_changes(self) -> list[Change]:
+    def take_changes(self) -> list[ReachChange]:
         taken, self._changes = self._changes, []
         return taken
 
@@ -115,12 +115,12 @@ class Reach:
         if entry is None:
             del self._entries[node]
             self._why[node] = why
-            self._changes.append(Change(node, why, False))
+            self._changes.append(ReachChange(node, why, False))
         else:
             restarted = self._boots.get(node, entry.boot) != entry.boot
             self._entries[node] = entry
             self._boots[node] = entry.boot
-            self._changes.append(Change(node, "", restarted))
+            self._changes.append(ReachChange(node, "", restarted))
         for peer in self._up:
             if peer != node and self._by[peer] != self._by[node]:
                 self._announce.setdefault(peer, {})[node] = entry

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from weft.fabric import Release, Topology, kept_back, kept_names
+from weft.fabric import ReleaseRule, Topology, kept_back, kept_names
 from weft.fom.catalog import ObjectClassEntry
 from weft.kernel.federation.plain import callback_from_plain, callback_to_plain
 from weft.kernel.state.federation import Federation
@@ -26,10 +26,10 @@ from weft.kernel.state.messages import (
 )
 from weft.kernel.state.parcels import Data, Ordered, Share
 from weft.model.deliveries import (
+    DeliveredDirectedInteraction,
+    DeliveredInteraction,
     Delivery,
     ParameterValues,
-    ReceivedDirectedInteraction,
-    ReceivedInteraction,
     Reflection,
     Removal,
     delivery_from,
@@ -38,7 +38,7 @@ from weft.model.handles import AttributeHandle, InteractionClassHandle
 
 
 class ReleaseControl:
-    def __init__(self, topology: Topology, rules: Iterable[Release], own: str) -> None:
+    def __init__(self, topology: Topology, rules: Iterable[ReleaseRule], own: str) -> None:
         self._kept: dict[str, frozenset[str]] = {}  # by destination
         rules = tuple(rules)
         for node in topology.servers if rules else ():
@@ -50,7 +50,7 @@ class ReleaseControl:
     def holds_for(self, node: str) -> bool:
         return node in self._kept
 
-    def passed(self, node: str, parcel: Any, federation: Federation | None) -> Any:
+    def passed(self, node: str, parcel: object, federation: Federation | None) -> object:
         """The parcel as it may go to that node; None if nothing of it may."""
         if federation is None:
             return None if isinstance(parcel, (Data, Ordered)) else parcel
@@ -100,7 +100,7 @@ class ReleaseControl:
         return found
 
 
-def _kept_on_way(topology: Topology, rules: tuple[Release, ...], start: str, end: str) -> frozenset[str]:
+def _kept_on_way(topology: Topology, rules: tuple[ReleaseRule, ...], start: str, end: str) -> frozenset[str]:
     found: frozenset[str] = frozenset()
     came_by = ""
     for hop in topology.route(start, end):
@@ -138,7 +138,7 @@ def _released_delivery(kept: frozenset[str], federation: Federation, delivery: D
         if len(allowed) == len(sent):
             return delivery
         return delivery.with_values(attributes_of(delivery.values, tuple(allowed))) if allowed else None
-    if isinstance(delivery, (ReceivedInteraction, ReceivedDirectedInteraction)):
+    if isinstance(delivery, (DeliveredInteraction, DeliveredDirectedInteraction)):
         values = _allowed_parameters(kept, federation, delivery.interaction_class, delivery.values)
         return None if values is None else delivery.received_at(delivery.interaction_class, values)
     return delivery

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from weft.model.json_types import JsonObject
 
 if TYPE_CHECKING:
     from weft.host.links.link import Link
     from weft.host.mesh.mesh import Mesh
 
-Facts = dict[str, Any]
 _ELSEWHERE = ("node", "links", "neighbours")
 
 
-def fabric_facts(mesh: Mesh) -> Facts:
+def fabric_facts(mesh: Mesh) -> JsonObject:
     topology = mesh.topology
     counted = {key: value for key, value in mesh.status().items() if key not in _ELSEWHERE}
     return {
@@ -24,7 +25,7 @@ def fabric_facts(mesh: Mesh) -> Facts:
     }
 
 
-def _link(mesh: Mesh, link: Link) -> Facts:
+def _link(mesh: Mesh, link: Link) -> JsonObject:
     return {
         "up": link.up,
         "why": "" if link.up else link.why or link.complaint or "not reached yet",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from weft.kernel import Effect, Node
 from weft.kernel.state.effects import Callback
@@ -85,7 +85,7 @@ class CallWatch:
     _unanswered: dict[tuple[int, int], WatchedCall] = field(default_factory=dict)
     _open: dict[int, list[WatchedCall]] = field(default_factory=dict)
 
-    def called(self, session: int, sequence: int, service: str, arguments: tuple[Any, ...]) -> None:
+    def called(self, session: int, sequence: int, service: str, arguments: tuple[object, ...]) -> None:
         if service not in WATCHED:
             return
         call = WatchedCall(service, self.clock(), *self._names(session))
@@ -137,7 +137,7 @@ class CallWatch:
             if isinstance(effect, Callback) and effect.method in _ENDS:
                 self._called_back(effect.session, effect.method, effect.arguments)
 
-    def _called_back(self, session: int, method: str, arguments: tuple[Any, ...]) -> None:
+    def _called_back(self, session: int, method: str, arguments: tuple[object, ...]) -> None:
         waiting = self._open.get(session, [])
         for call in list(waiting):
             if method not in WATCHED[call.service]:
@@ -169,6 +169,6 @@ class CallWatch:
             sink(call)
 
 
-def _time(value: Any) -> str:
+def _time(value: object) -> str:
     """A logical time as a person writes it."""
     return str(getattr(value, "value", value))

@@ -1,5 +1,5 @@
-"""What hosts add to a node's survey (`weft.kernel.survey.survey`, docs/survey.md): the process, its sessions, its links, its
-recording.
+"""What hosts add to a node's survey (`weft.kernel.survey.survey`, docs/reference/survey.md): the process, its sessions,
+its links, its recording.
 
 All of it is read off where it is kept anyway, when somebody asks.
 """
@@ -8,31 +8,39 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol
 
+from weft.host.effects import Inbox
 from weft.host.event_channel.survey import channel_facts
 from weft.host.mesh.survey import fabric_facts
 from weft.kernel import Surroundings
+from weft.model.json_types import JsonObject
 from weft.wire.codec.callback_names import standard_name
 
 if TYPE_CHECKING:
-    from weft.host.in_process.embedded import EmbeddedConnection, EmbeddedNode
-    from weft.host.in_process.mesh_node import OwnConnection, OwnNode
+    from weft.host.in_process.embedded import EmbeddedNode
+    from weft.host.in_process.mesh_node import OwnNode
     from weft.host.mesh.node import FabricNode
     from weft.host.recording.recording import NodeRecordings
 
-Facts = dict[str, Any]
+
+class Recorded(Protocol):
+    """A host: it may record."""
+
+    recordings: NodeRecordings | None
 
 
 class HostSurroundings(Surroundings):
-    """What all hosts add; `fabric` is what joins the node to others."""
+    """What all hosts add; `fabric` is what joins the node to others, `server` says what the host does."""
 
-    def __init__(self, fabric: FabricNode | None) -> None:
+    def __init__(self, host: Recorded, fabric: FabricNode | None, server: Callable[[], JsonObject]) -> None:
+        self._host = host
         self._fabric = fabric
+        self._server = server
 
-    def of_node(self, sections: frozenset[str], now: float) -> Facts:
-        found: Facts = {"wall": time.time()}
+    def of_node(self, sections: frozenset[str], now: float) -> JsonObject:
+        found: JsonObject = {"wall": time.time()}
         if "server" in sections:
             found["server"] = {**self._server(), **process_facts()}
         fabric = self._fabric
@@ -41,49 +49,37 @@ class HostSurroundings(Surroundings):
         if fabric is not None and "consumers" in sections and fabric.channels.joined:
             found["event_channels"] = channel_facts(fabric.channels)
         if "recording" in sections:
-            recordings = self._recordings()
+            recordings = self._host.recordings
             found["recording"] = {"on": False} if recordings is None else recordings.facts()
         return found
-
-    def _server(self) -> Facts:
-        raise NotImplementedError
-
-    def _recordings(self) -> NodeRecordings | None:
-        raise NotImplementedError
 
 
 class EmbeddedSurroundings(HostSurroundings):
     """Of a node inside the process of its federates, alone or in a mesh."""
 
     def __init__(self, host: EmbeddedNode | OwnNode, fabric: FabricNode | None = None) -> None:
-        super().__init__(fabric)
+        super().__init__(host, fabric, lambda: {"sessions": len(host.inboxes)})
         self._of = host
 
-    def _server(self) -> Facts:
-        return {"sessions": len(self._of.connections)}
-
-    def _recordings(self) -> NodeRecordings | None:
-        return self._of.recordings
-
-    def of_sessions(self, now: float) -> Mapping[int, Facts]:
-        return {session: _embedded(one, now) for session, one in self._of.connections.items()}
+    def of_sessions(self, now: float) -> Mapping[int, JsonObject]:
+        return {session: _embedded(one, now) for session, one in self._of.inboxes.items()}
 
 
-def _embedded(connection: EmbeddedConnection | OwnConnection, now: float) -> Facts:
-    found: Facts = {
-        "calls": connection.calls,
-        "callbacks": connection.callbacks,
-        "waiting": connection.waiting(),
+def _embedded(inbox: Inbox, now: float) -> JsonObject:
+    found: JsonObject = {
+        "calls": inbox.calls,
+        "callbacks": inbox.callbacks,
+        "waiting": inbox.waiting(),
     }
-    if connection.last_method:
-        ago = round(max(0.0, now - connection.last_at), 3)
-        found["last_callback"] = {"name": standard_name(connection.last_method), "ago": ago}
+    if inbox.last_method:
+        ago = round(max(0.0, now - inbox.last_at), 3)
+        found["last_callback"] = {"name": standard_name(inbox.last_method), "ago": ago}
     return found
 
 
-def process_facts() -> Facts:
+def process_facts() -> JsonObject:
     """Of this process: processor seconds and, where the system tells, memory."""
-    found: Facts = {"cpu_seconds": round(time.process_time(), 3)}
+    found: JsonObject = {"cpu_seconds": round(time.process_time(), 3)}
     try:
         with open("/proc/self/statm", "rb") as file:
             found["resident_bytes"] = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

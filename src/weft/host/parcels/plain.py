@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from weft.interest import Wish
+from weft.interest import AttributeWish
 from weft.model import enums, errors, records
 from weft.model.errors import RTIexception, WeftError
 from weft.model.handles import Handle
@@ -32,7 +32,7 @@ _ENUMS: dict[str, Any] = {
 }
 _RECORDS: dict[str, Any] = {
     name: kind
-    for name, kind in [*vars(records).items(), ("Wish", Wish)]
+    for name, kind in [*vars(records).items(), ("AttributeWish", AttributeWish)]
     if isinstance(kind, type) and issubclass(kind, tuple)
 }
 _ERRORS: dict[str, type[RTIexception]] = {

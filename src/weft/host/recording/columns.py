@@ -7,25 +7,30 @@ lock: what rows of a shape have in common is there once for each shape, and each
 from __future__ import annotations
 
 import base64
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weft.host.recording.files import arrow_schema
 from weft.host.recording.parquet import (
+    Cell,
     Coded,
     Counting,
     Data,
-    Group,
     Numbers,
     PieceLists,
     Pieces,
+    RowGroup,
     Shifted,
     parquet_file,
 )
 from weft.model.recording import rows_in, spread
-from weft.recorder import COLUMNS, Batch
+from weft.recorder import COLUMNS, BookBatch
 from weft.recorder.book import FLOAT, PACKED, SIZED, TIMED, VALUES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _ENTRY = np.dtype(
     [
@@ -53,10 +58,15 @@ ARROW_SCHEMA = {b"ARROW:schema": base64.b64encode(arrow_schema().serialize())}
 """What a file is to say so that Arrow knows words as dictionaries when it reads it."""
 
 
+_Item = TypeVar("_Item", bound=np.generic)
+_Extra = tuple[list[int], list[Cell]]
+"""Rows, and what each of them has."""
+
+
 class _Rows:
     """Which entry and which pattern each row is of."""
 
-    def __init__(self, batch: Batch) -> None:
+    def __init__(self, batch: BookBatch) -> None:
         entries = np.frombuffer(batch.entries, _ENTRY)
         shape = entries["shape"]
         used = np.flatnonzero(np.bincount(shape))
@@ -65,7 +75,7 @@ class _Rows:
         begins = np.cumsum(lengths) - lengths  # the first pattern of each shape
         self.entries = entries
         self.patterns = [row for group in groups for row in spread(group)]
-        self._rows_of: Any = None  # how many rows each entry is; None: one
+        self._rows_of: int | NDArray[np.int64] | None = None  # how many rows each entry is; None: one
         if len(used) == 1:
             self._rows_of = repeats = int(lengths[0])
             self.count = len(entries) * repeats
@@ -85,16 +95,16 @@ class _Rows:
         self.is_first = within == 0
         self.pattern = self.each(begins[dense]) + within
 
-    def each(self, of_entries: Any) -> Any:
+    def each(self, of_entries: NDArray[_Item]) -> NDArray[_Item]:
         """What there is for each entry, for each row."""
         return of_entries if self._rows_of is None else np.repeat(of_entries, self._rows_of)
 
-    def of(self, field: str) -> Any:
+    def of(self, field: str) -> NDArray[np.int64]:
         """A field of the entries, for each row."""
         return self.each(np.ascontiguousarray(self.entries[field]))
 
 
-def to_group(batch: Batch, sequence: int, offset_ns: int) -> Group:
+def to_group(batch: BookBatch, sequence: int, offset_ns: int) -> RowGroup:
     """Only the columns that have something; `sequence`: of its first row; `offset_ns`: from the monotonic to the wall clock."""
     rows = _Rows(batch)
     columns = _own_columns(batch, rows, sequence, offset_ns)
@@ -105,10 +115,10 @@ def to_group(batch: Batch, sequence: int, offset_ns: int) -> Group:
     for column in COLUMNS:
         if column.name not in columns:
             columns[column.name] = _shaped(rows, column.name, extra.get(column.name))
-    return Group(rows.count, {name: data for name, data in columns.items() if data is not None})
+    return RowGroup(rows.count, {name: data for name, data in columns.items() if data is not None})
 
 
-def to_table(batch: Batch, sequence: int, offset_ns: int) -> Any:
+def to_table(batch: BookBatch, sequence: int, offset_ns: int) -> pa.Table:
     """As Arrow reads it from a file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -117,12 +127,12 @@ def to_table(batch: Batch, sequence: int, offset_ns: int) -> Any:
     return pq.ParquetFile(pa.BufferReader(b"".join(pieces))).read()
 
 
-def _numbers(values: Any, is_valid: Any) -> Data | None:
+def _numbers(values: NDArray[np.int64] | NDArray[np.float64], is_valid: NDArray[np.bool_]) -> Data | None:
     """None if there are none."""
     return Numbers(values, is_valid) if is_valid.any() else None
 
 
-def _own_columns(batch: Batch, rows: _Rows, sequence: int, offset_ns: int) -> dict[str, Data | None]:
+def _own_columns(batch: BookBatch, rows: _Rows, sequence: int, offset_ns: int) -> dict[str, Data | None]:
     """Those that are in the entries themselves."""
     flags = rows.entries["flags"]
     some = int(np.bitwise_or.reduce(flags))
@@ -154,7 +164,7 @@ def _own_columns(batch: Batch, rows: _Rows, sequence: int, offset_ns: int) -> di
     return made
 
 
-def _commands(batch: Batch, rows: _Rows) -> Data:
+def _commands(batch: BookBatch, rows: _Rows) -> Data:
     begins = [begin for begin, _ in batch.commands]
     counts = np.diff([*begins, len(rows.entries)])
     return Coded(
@@ -162,7 +172,7 @@ def _commands(batch: Batch, rows: _Rows) -> Data:
     )
 
 
-def _added_columns(additions: Any, rows: _Rows) -> dict[str, Data | None]:
+def _added_columns(additions: NDArray[np.void], rows: _Rows) -> dict[str, Data | None]:
     """What was added to some entries: a time is that of all their rows, the rest that of the first."""
     made: dict[str, Data | None] = {}
     caused = additions[additions["cause"] != 0]
@@ -185,7 +195,7 @@ def _added_columns(additions: Any, rows: _Rows) -> dict[str, Data | None]:
     return made
 
 
-def _scattered(count: int, at: Any, values: Any) -> Data:
+def _scattered(count: int, at: NDArray[np.int64], values: NDArray[np.int64]) -> Data:
     """These values in these rows, and nothing in the others."""
     found = np.zeros(count, np.int64)
     is_valid = np.zeros(count, np.bool_)
@@ -194,16 +204,16 @@ def _scattered(count: int, at: Any, values: Any) -> Data:
     return Numbers(found, is_valid)
 
 
-def _values(batch: Batch, rows: _Rows, flags: Any) -> Data:
+def _values(batch: BookBatch, rows: _Rows, flags: NDArray[np.int32]) -> Data:
     is_valid = rows.is_first & rows.each((flags & VALUES) > 0)
     items = np.array([len(pattern.get("items", ())) for pattern in rows.patterns], np.int64)
     counts = np.where(is_valid, items[rows.pattern], 0)
     return PieceLists(batch.values, np.frombuffer(batch.sizes, "<i4"), counts, is_valid)
 
 
-def _extra(batch: Batch, additions: Any, rows: _Rows) -> dict[str, tuple[list[int], list[Any]]]:
+def _extra(batch: BookBatch, additions: NDArray[np.void], rows: _Rows) -> dict[str, _Extra]:
     """By column: the rows that have something of their own there, and what."""
-    found: dict[str, tuple[list[int], list[Any]]] = {}
+    found: dict[str, _Extra] = {}
     if batch.more:
         told = additions[additions["more"] > 0]
         firsts = rows.firsts[told["entry"]].tolist()
@@ -215,9 +225,9 @@ def _extra(batch: Batch, additions: Any, rows: _Rows) -> dict[str, tuple[list[in
     return found
 
 
-def _shaped(rows: _Rows, name: str, extra: tuple[list[int], list[Any]] | None) -> Data | None:
+def _shaped(rows: _Rows, name: str, extra: _Extra | None) -> Data | None:
     """A column whose values the shapes have, and here and there a row of its own; None if nobody has any."""
-    values: list[Any] = [pattern.get(name) for pattern in rows.patterns]
+    values: list[Cell] = [pattern.get(name) for pattern in rows.patterns]
     if extra is None:
         return None if all(value is None for value in values) else Coded(values, rows.pattern)
     index = rows.pattern.copy()

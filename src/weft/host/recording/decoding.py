@@ -7,16 +7,18 @@ structures as they are; enumerators by name; variant records, and whatever else 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from weft.fom import (
     ArrayType,
+    Attribute,
     BasicType,
     EnumeratedType,
     FixedRecordType,
     ObjectModel,
+    Parameter,
     ReferenceType,
     SimpleType,
 )
@@ -28,12 +30,20 @@ from weft.model.errors import EncodingError
 from weft.model.records import Source
 from weft.wire.codec.packed import fields_of
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
 _READ = (
     "epoch_ns", "kind", "source", "message", "class", "object", "object_name", "items", "values", "packed", "tag",
     "order", "time_int", "time_float",
 )  # fmt: skip
 _PART = 20_000  # rows that are decoded and written at a time
 _DEPTH = 32
+
+
+Decoded = None | bool | int | float | str | bytes | list["Decoded"] | dict[str, "Decoded"]
+"""A value as Arrow takes it."""
 
 
 def model_of(run: Run) -> ObjectModel:
@@ -55,7 +65,7 @@ def model_of(run: Run) -> ObjectModel:
 # --- types ----------------------------------------------------------------------------------------------------
 
 
-def arrow_of(model: ObjectModel, name: str, depth: int = 0) -> Any:
+def arrow_of(model: ObjectModel, name: str, depth: int = 0) -> pa.DataType:
     """The Arrow type of what values of a data type decode to."""
     import pyarrow as pa
 
@@ -79,22 +89,24 @@ def arrow_of(model: ObjectModel, name: str, depth: int = 0) -> Any:
     return pa.string()
 
 
-def fit(value: Any, kind: Any) -> Any:
-    """A decoded value as that type takes it."""
+def fit(value: object, kind: pa.DataType) -> Decoded:
+    """A decoded value as that type takes it; raises TypeError or ValueError where it does not."""
     import pyarrow as pa
 
     if value is None:
         return None
-    if pa.types.is_struct(kind):
+    if pa.types.is_struct(kind) and isinstance(value, Mapping):
         return {field.name: fit(value.get(field.name), field.type) for field in kind}
-    if pa.types.is_list(kind):
+    if pa.types.is_list(kind) and isinstance(value, Iterable):
         return [fit(one, kind.value_type) for one in value]
     if pa.types.is_string(kind):
         return value if isinstance(value, str) else json.dumps(value, default=repr, ensure_ascii=False)
-    if pa.types.is_binary(kind):
+    if pa.types.is_binary(kind) and isinstance(value, Iterable):
         return bytes(value)
     if pa.types.is_boolean(kind):
         return bool(value)
+    if pa.types.is_nested(kind) or not isinstance(value, (int, float, str, bytes)):
+        raise TypeError(f"{value!r} is no {kind}")
     if pa.types.is_floating(kind):
         return float(value)
     number = int(value)
@@ -110,7 +122,9 @@ class ClassTable:
     def __init__(self, model: ObjectModel, name: str, folder: Path, is_object: bool) -> None:
         import pyarrow as pa
 
-        parts: Iterable[Any] = model.all_attributes(name) if is_object else model.all_parameters(name)
+        parts: Iterable[Attribute | Parameter] = (
+            model.all_attributes(name) if is_object else model.all_parameters(name)
+        )
         self.path = folder / f"{name}.parquet"
         self.rows = 0
         self.failures = 0
@@ -130,19 +144,19 @@ class ClassTable:
         self._lead = [one for one, _ in lead]
         values = [(one, arrow_of(model, kind)) for one, kind in self._types.items()]
         self.schema = pa.schema([*lead, *values])
-        self._waiting: list[dict[str, Any]] = []
-        self._writer: Any = None
+        self._waiting: list[dict[str, Decoded]] = []
+        self._writer: pq.ParquetWriter | None = None
 
-    def add(self, row: dict[str, Any]) -> None:
-        made = {name: row.get(name) for name in self._lead}
-        for name, data in row["decodable"]:
+    def add(self, sent: Sent) -> None:
+        made: dict[str, Decoded] = {name: sent.row.get(name) for name in self._lead}
+        for name, data in sent.values:
             if name in self._types:
                 made[name] = self._decoded(name, data)
         self._waiting.append(made)
         if len(self._waiting) >= _PART:
             self.flush()
 
-    def _decoded(self, name: str, data: bytes) -> Any:
+    def _decoded(self, name: str, data: bytes) -> Decoded:
         """None, and counted, where the value is not of its type."""
         kind = self._types[name]
         if not kind or kind not in self._model.data_types:
@@ -173,7 +187,14 @@ class ClassTable:
             self._writer.close()
 
 
-def sends(run: Run) -> Iterator[dict[str, Any]]:
+class Sent(NamedTuple):
+    """A message: the row of its sending, and its values by name."""
+
+    row: Mapping[str, Decoded]
+    values: list[tuple[str, bytes]]
+
+
+def sends(run: Run) -> Iterator[Sent]:
     """Sends with their values, and the names of instances, in the order of the files."""
     import pyarrow.compute as pc
 
@@ -191,13 +212,13 @@ def sends(run: Run) -> Iterator[dict[str, Any]]:
             if values is None:
                 values, tag = fields_of(row["packed"])
             time = row["time_int"] if row["time_int"] is not None else row["time_float"]
-            yield row | {
+            more = {
                 "node": file.node,
                 "tag": tag or None,
                 "time": None if time is None else float(time),
                 "object_name": names.get(row["object"]),
-                "decodable": list(zip(row["items"] or (), values, strict=False)),
             }
+            yield Sent(row | more, list(zip(row["items"] or (), values, strict=False)))
 
 
 def export(
@@ -207,15 +228,15 @@ def export(
     tables: dict[str, ClassTable] = {}
     done = 0
     try:
-        for row in sends(run):
-            name = row["class"]
+        for sent in sends(run):
+            name = str(sent.row["class"])
             table = tables.get(name)
             if table is None:
                 is_object = name in model.object_classes
                 if not is_object and name not in model.interaction_classes:
                     continue  # not of this object model
                 table = tables[name] = ClassTable(model, name, folder, is_object)
-            table.add(row)
+            table.add(sent)
             done += 1
             if done % _PART == 0:
                 progress(done)

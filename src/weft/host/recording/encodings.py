@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
 from weft.host.recording.thrift import varint, zigzag
+
+Indices = NDArray[np.signedinteger]
+Flags = NDArray[np.uint8] | NDArray[np.bool_]
 
 _BLOCK = 128  # differences, in four parts: what all writers have, and readers were tried with
 _PART = 32
 
 
-def coded(table: list[int], words: int, index: Any) -> bytes:
+def coded(table: list[int], words: int, index: Indices) -> bytes:
     """Places in a dictionary."""
     if words <= 1:
         return b"\x08" + (varint(len(index) << 1) + b"\0" if len(index) else b"")
@@ -23,7 +25,7 @@ def coded(table: list[int], words: int, index: Any) -> bytes:
     return bytes([8 * size]) + varint(groups << 1 | 1) + codes + padding
 
 
-def differences(values: Any) -> bytes:
+def differences(values: NDArray[np.int64]) -> bytes:
     """Of numbers to those before them: blocks of a lowest one and what others are above it, all of one width."""
     steps = np.diff(values)
     if not len(steps):
@@ -40,7 +42,7 @@ def delta_head(count: int, first: int) -> bytes:
     return varint(_BLOCK) + varint(_BLOCK // _PART) + varint(count) + zigzag(first)
 
 
-def delta_body(count: int, low: int, size: int, above: Any) -> bytes:
+def delta_body(count: int, low: int, size: int, above: NDArray[np.unsignedinteger] | None) -> bytes:
     """`above`: of `size` bytes each; a size of 0: all differences are the lowest."""
     steps = count - 1
     if steps <= 0:
@@ -48,7 +50,7 @@ def delta_body(count: int, low: int, size: int, above: Any) -> bytes:
     blocks = -(-steps // _BLOCK)
     low_bytes = zigzag(low)
     head = low_bytes + bytes([8 * size]) * (_BLOCK // _PART)
-    if not size:
+    if not size or above is None:
         return head * blocks
     body = np.zeros((blocks, len(head) + _BLOCK * size), np.uint8)
     body[:, : len(head)] = np.frombuffer(head, np.uint8)
@@ -64,7 +66,7 @@ def delta_body(count: int, low: int, size: int, above: Any) -> bytes:
     return body.tobytes()[: len(body.ravel()) - (_BLOCK - parts * _PART) * size]
 
 
-def lengths_of(sizes: Any) -> bytes:
+def lengths_of(sizes: Indices) -> bytes:
     if not len(sizes):
         return delta_head(0, 0)
     whole = sizes.astype(np.int64)
@@ -77,12 +79,12 @@ def same_levels(value: int, count: int) -> bytes:
     return len(run).to_bytes(4, "little") + run
 
 
-def bits(levels: Any) -> bytes:
+def bits(levels: Flags) -> bytes:
     """Levels of one bit."""
     return _packed_levels(np.packbits(levels, bitorder="little").tobytes(), len(levels))
 
 
-def pairs(levels: Any) -> bytes:
+def pairs(levels: NDArray[np.uint8]) -> bytes:
     """Levels of two bits."""
     if len(levels) and (levels == levels[0]).all():
         return same_levels(int(levels[0]), len(levels))

@@ -23,16 +23,21 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, TypedDict
 from urllib.parse import quote
 
 from weft.host.files.private import make_private, private
 from weft.host.files.saves import safe_name
+from weft.host.processes import ProcessInfo
 from weft.model.errors import WeftError
+from weft.model.json_types import JsonObject
 from weft.model.records import Source
 from weft.recorder import COLUMNS, VERSION
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 DEFAULT_DIRECTORY = "runs"
 RUN_FILE = "run.json"
@@ -43,11 +48,47 @@ _TAKEN = frozenset(["server", "saves", "journal"])  # folders of a server beside
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,59}")
 
 
+class ModuleInfo(TypedDict):
+    """An object model module of a run, and its file there."""
+
+    name: str
+    file: str
+
+
+class RunInfo(TypedDict, total=False):
+    """What `run.json` says."""
+
+    federation: str
+    id: str
+    start: str
+    start_ns: int
+    node: str  # that wrote it
+    home: str
+    execution: str
+    time: str  # the name of the logical time implementation
+    schema: int
+    modules: list[ModuleInfo]
+    rid: str | None  # its file
+    settings: Mapping[str, object]
+
+
+class NodeInfo(TypedDict, total=False):
+    """What nodes/<node>.json says."""
+
+    node: str
+    began_ns: int
+    ended_ns: int | None  # None: not ended in order
+    rows: int
+    dropped: int
+    others: list[str]
+    process: ProcessInfo
+
+
 class RecordingError(WeftError):
     """A run cannot be written or read; the message names the file and what to do."""
 
 
-def arrow_type(name: str) -> Any:
+def arrow_type(name: str) -> pa.DataType:
     """The Arrow type of a type of `weft.recorder.COLUMNS`."""
     import pyarrow as pa
 
@@ -67,7 +108,7 @@ def arrow_type(name: str) -> Any:
     return plain[name]
 
 
-def arrow_schema(with_node: bool = False) -> Any:
+def arrow_schema(with_node: bool = False) -> pa.Schema:
     """Of the rows in a file; with `node`, as a reader hands them on."""
     import pyarrow as pa
 
@@ -125,7 +166,7 @@ def write_file(path: Path, write: Callable[[IO[bytes]], None]) -> None:
         raise
 
 
-def write_json(path: Path, data: dict[str, Any]) -> None:
+def write_json(path: Path, data: Mapping[str, object]) -> None:
     write_whole(path, (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
 
 
@@ -172,7 +213,7 @@ def write_idle(folder: Path, node: str, until_ns: int) -> None:
         draft.replace(path)
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> JsonObject:
     """What a process before has written; nothing, if it cannot be read."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -181,10 +222,10 @@ def read_json(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def write_models(folder: Path, sources: list[Source], rid: Source | None) -> dict[str, Any]:
+def write_models(folder: Path, sources: list[Source], rid: Source | None) -> RunInfo:
     """The object model modules and the RID file, for whoever decodes values; what `run.json` says of them."""
     make_private(folder / "fom")
-    modules = []
+    modules: list[ModuleInfo] = []
     for number, source in enumerate(sources):
         stem = re.sub(r"[^A-Za-z0-9_.-]", "_", Path(source.name).name)[-60:]
         place = f"fom/{number}-{stem}"
@@ -201,7 +242,7 @@ _NUMBERS = ("federate", "source", "object", "cause_source", "cause", "payload_by
 _ASKED_FOR = ("seq", "epoch_ns", "mono_ns", "federate")  # by which readers pass over files
 
 
-def _written_as(names: list[str]) -> dict[str, Any]:
+def _written_as(names: list[str]) -> dict[str, object]:
     """How columns of tables are encoded: as the recorder's own are, rising numbers as differences, texts by dictionaries."""
     texts = [column.name for column in COLUMNS if column.type == "word"]
     texts += [f"{column.name}.list.element" for column in COLUMNS if column.type == "[word]"]
@@ -221,7 +262,7 @@ def _written_as(names: list[str]) -> dict[str, Any]:
 class NodeFiles:
     """What one process of a node writes of one run."""
 
-    def __init__(self, folder: Path, node: str, began_ns: int, run: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, node: str, began_ns: int, run: Mapping[str, object]) -> None:
         """`run`: what `run.json` is to say, if no other node has written it yet."""
         self.folder = folder
         self.node = node
@@ -238,7 +279,7 @@ class NodeFiles:
             RUN_KEY: folder.name.encode(),
         }
 
-    def write_rows(self, table: Any) -> Path:
+    def write_rows(self, table: pa.Table) -> Path:
         """A table with columns of `schema` (what is left out is null), as one more file; raises OSError."""
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -259,9 +300,9 @@ class NodeFiles:
         return self._rows / f"{self._began}-{self.files:06d}.parquet"
 
     @property
-    def schema(self) -> Any:
+    def schema(self) -> pa.Schema:
         """Of rows, as Arrow has it, with what every file says of itself."""
         return arrow_schema().with_metadata(self.metadata)
 
-    def write_node(self, data: dict[str, Any]) -> None:
+    def write_node(self, data: Mapping[str, object]) -> None:
         write_json(node_file(self.folder, self.node), data)

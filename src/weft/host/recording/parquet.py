@@ -21,12 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from weft.host.recording.encodings import (
+    Indices,
     bits,
     coded,
     delta_body,
@@ -71,18 +73,23 @@ _PHYSICAL = {
 _NUMPY = {_INT32: "<i4", _INT64: "<i8", _DOUBLE: "<f8"}
 
 
+Word = int | float | str | bytes
+Cell = Word | Sequence[Word] | None
+"""What a row has in a column."""
+
+
 class Coded(NamedTuple):
     """One of few values for each row: lists as tuples, None for nothing."""
 
-    values: list[Any]
-    index: Any  # of each row, in `values`; columns that share one should have the same array
+    values: Sequence[Cell]
+    places: Indices  # of each row, in `values`; columns that share one should have the same array
 
 
 class Numbers(NamedTuple):
     """A number for each row, where it has one: integers of 64 bits, or floats."""
 
-    values: Any
-    is_valid: Any = None  # None: all are
+    values: Indices | NDArray[np.float64]
+    is_valid: NDArray[np.bool_] | None = None  # None: all are
 
 
 class Counting(NamedTuple):
@@ -101,24 +108,24 @@ class Shifted(NamedTuple):
 class Pieces(NamedTuple):
     """Bytes of some rows, behind one another."""
 
-    data: Any
-    sizes: Any  # of each row
-    is_valid: Any
+    data: bytes | memoryview
+    sizes: Indices  # of each row
+    is_valid: NDArray[np.bool_]
 
 
 class PieceLists(NamedTuple):
     """Lists of bytes of some rows, all behind one another."""
 
-    data: Any
-    sizes: Any  # of each piece
-    counts: Any  # of pieces, of each row
-    is_valid: Any
+    data: bytes | memoryview
+    sizes: Indices  # of each piece
+    counts: Indices  # of pieces, of each row
+    is_valid: NDArray[np.bool_]
 
 
 Data = Coded | Numbers | Counting | Shifted | Pieces | PieceLists
 
 
-class Group(NamedTuple):
+class RowGroup(NamedTuple):
     """Rows that were taken at once; a column that is not there is null."""
 
     rows: int
@@ -137,7 +144,7 @@ class _Page(NamedTuple):
     most: bytes | None = None
 
 
-def parquet_file(groups: Sequence[Group], metadata: dict[bytes, bytes]) -> list[bytes]:
+def parquet_file(groups: Sequence[RowGroup], metadata: dict[bytes, bytes]) -> list[bytes]:
     """The whole of it, in pieces."""
     codec = pa.Codec("zstd", compression_level=_COMPRESSION_LEVEL)
     out = [MAGIC]
@@ -172,7 +179,9 @@ def parquet_file(groups: Sequence[Group], metadata: dict[bytes, bytes]) -> list[
     return out
 
 
-def _put(out: list[bytes], at: int, name: str, kind: str, page: _Page, codec: Any) -> tuple[bytes, int]:
+def _put(
+    out: list[bytes], at: int, name: str, kind: str, page: _Page, codec: pa.Codec | None
+) -> tuple[bytes, int]:
     """Append a column's pages; what the footer says of them, and how many bytes they are."""
     size = packed = 0
     dictionary_at = None
@@ -209,7 +218,7 @@ def _put(out: list[bytes], at: int, name: str, kind: str, page: _Page, codec: An
 
 
 def _put_page(
-    out: list[bytes], kind: int, content: bytes, header: tuple[int, tuple[int, bytes]], codec: Any
+    out: list[bytes], kind: int, content: bytes, header: tuple[int, tuple[int, bytes]], codec: pa.Codec | None
 ) -> tuple[int, int]:
     """Bytes with its header, and those that it takes when it is compressed."""
     packed = content if codec is None else codec.compress(content, asbytes=True)
@@ -223,13 +232,16 @@ def _nothing(kind: str, rows: int) -> _Page:
     return _Page(rows, _PLAIN, repeated + same_levels(0, rows))
 
 
+_Values = TypeVar("_Values", NDArray[np.signedinteger], NDArray[np.signedinteger] | NDArray[np.float64])
+
+
 class _Maker:
     """Makes pages of one group: what several columns have in common is made once."""
 
     def __init__(self, rows: int) -> None:
         self._rows = rows
-        self._chosen: dict[Any, tuple[bytes, Any]] = {}
-        self._flat: dict[Any, Any] = {}
+        self._chosen: dict[tuple[int, bytes, int], tuple[bytes, Indices]] = {}
+        self._flat: dict[tuple[int, bytes], Indices] = {}
         self._bodies: dict[int, bytes] = {}
 
     def page(self, kind: str, data: Data) -> _Page:
@@ -256,12 +268,12 @@ class _Maker:
             return _Page(self._rows, _PLAIN, levels)
         body = self._bodies.get(id(data))
         if body is None:
-            body = self._bodies[id(data)] = differences(values)
+            body = self._bodies[id(data)] = differences(values.astype(np.int64, copy=False))
         content = levels + delta_head(len(values), int(values[0]) + shift) + body
         least, most = _ends(int(values.min()) + shift, int(values.max()) + shift)
         return _Page(self._rows, _DELTA, content, least=least, most=most)
 
-    def _where(self, is_valid: Any, values: Any) -> tuple[bytes, Any]:
+    def _where(self, is_valid: NDArray[np.bool_] | None, values: _Values) -> tuple[bytes, _Values]:
         """Levels, and the values that there are."""
         if is_valid is None or is_valid.all():
             return same_levels(1, self._rows), values
@@ -269,12 +281,12 @@ class _Maker:
 
     def _coded(self, kind: str, data: Coded) -> _Page:
         inner = kind.strip("[]")
-        words, codes = _words(data.values, kind != inner)
-        index = data.index
+        words, codes = _words(data.values)
+        index = data.places
         repeated = b""
         levels_of, width = np.array([code >= 0 for code in codes], np.uint8), 1
         if kind != inner:
-            elements = [() if value is None else value for value in data.values]
+            elements = [value if isinstance(value, (tuple, list)) else () for value in data.values]
             lengths = np.array([max(1, len(one)) for one in elements])
             none = [0 if value is None else 1 for value in data.values]
             levels_of = np.array(
@@ -291,10 +303,11 @@ class _Maker:
         content = repeated + levels + coded(codes, len(words), index)
         least = most = None
         if inner == "int64" and words:
-            least, most = _ends(min(words), max(words))
+            numbers = [word for word in words if isinstance(word, int)]
+            least, most = _ends(min(numbers), max(numbers))
         return _Page(slots, _DICTIONARY, content, _plain(inner, words), len(words), least, most)
 
-    def _flattened(self, index: Any, lengths: Any) -> Any:
+    def _flattened(self, index: Indices, lengths: Indices) -> Indices:
         """Of each slot, its place among the elements of all values."""
         if (lengths == 1).all():
             return index
@@ -304,7 +317,7 @@ class _Maker:
             found = self._flat[key] = _ragged(index, lengths)
         return found
 
-    def _having(self, levels_of: Any, width: int, index: Any) -> tuple[bytes, Any]:
+    def _having(self, levels_of: NDArray[np.uint8], width: int, index: Indices) -> tuple[bytes, Indices]:
         """Levels of these slots, and the places of those which have a value."""
         full = (1 << width) - 1
         if (levels_of == full).all():
@@ -338,28 +351,28 @@ def _ends(least: int, most: int) -> tuple[bytes, bytes]:
     return least.to_bytes(8, "little", signed=True), most.to_bytes(8, "little", signed=True)
 
 
-def _ragged(index: Any, lengths: Any) -> Any:
+def _ragged(index: Indices, lengths: Indices) -> Indices:
     counts = lengths.take(index)
     ends = np.cumsum(counts)
     begins = (np.cumsum(lengths) - lengths).take(index)
     return np.repeat(begins - (ends - counts), counts) + np.arange(int(ends[-1]) if len(ends) else 0)
 
 
-def _words(values: list[Any], are_lists: bool) -> tuple[list[Any], list[int]]:
+def _words(values: Sequence[Cell]) -> tuple[list[Word], list[int]]:
     """The dictionary, and of each value, or each element of each, its place there; -1: there is none."""
-    words: dict[Any, int] = {}
+    words: dict[Word, int] = {}
     codes: list[int] = []
     for value in values:
-        elements = (value or (None,)) if are_lists else (value,)
+        elements: Sequence[Word | None] = (value or (None,)) if isinstance(value, (tuple, list)) else (value,)
         codes += [-1 if one is None else words.setdefault(one, len(words)) for one in elements]
     return list(words), codes
 
 
-def _plain(inner: str, words: list[Any]) -> bytes:
+def _plain(inner: str, words: list[Word]) -> bytes:
     physical = _PHYSICAL[inner]
     if physical != _BYTES:
         return np.array(words, _NUMPY[physical]).tobytes()
-    packed = [word if isinstance(word, bytes) else word.encode("utf-8", "replace") for word in words]
+    packed = [word if isinstance(word, bytes) else str(word).encode("utf-8", "replace") for word in words]
     return b"".join(len(one).to_bytes(4, "little") + one for one in packed)
 
 

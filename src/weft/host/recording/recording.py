@@ -1,4 +1,4 @@
-"""Recording: what happens at a node, as files of a run (docs/recording.md).
+"""Recording: what happens at a node, as files of a run (docs/how-to/recording.md).
 
 The kernel enters rows into a book for each federation (`weft.recorder.Book`); that is all it does and all that a federate may
 wait for.  Full books, and every second those that have something, are handed to one thread, which makes files of them.
@@ -15,7 +15,7 @@ import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from weft.host.processes import this_process
 from weft.host.recording.files import (
     RUN_FILE,
     NodeFiles,
+    RunInfo,
     node_file,
     open_run_folder,
     read_json,
@@ -38,9 +39,11 @@ from weft.kernel.node.faults import trace_of
 from weft.kernel.recording.message_rows import Recordings
 from weft.kernel.state.federation import Federation
 from weft.model.errors import WeftError
+from weft.model.json_types import JsonObject
 from weft.model.log_text import ERROR, LogText
 from weft.model.recording import NO_OBJECT, Recorder
-from weft.recorder import VERSION, Batch, Book
+from weft.model.records import Source
+from weft.recorder import VERSION, Book, BookBatch
 
 QUEUE_BYTES = 64 << 20
 INTERVAL = 1.0
@@ -63,7 +66,7 @@ class RunWriter:
         self.federation = federation.name
         self.node = node
         self.began_ns = time.time_ns()
-        self.waiting: deque[Batch | int] = deque()  # a number: so many rows were dropped here
+        self.waiting: deque[BookBatch | int] = deque()  # a number: so many rows were dropped here
         self.rows = 0
         self.dropped = 0
         self.ended = False  # nothing more comes
@@ -76,7 +79,7 @@ class RunWriter:
         self._identity = run_id(federation.name, federation.execution)
         self._of = federation
         self._extensions = len(federation.extensions)  # when its models were last written
-        self._info = {
+        self._info: RunInfo = {
             "federation": federation.name,
             "id": self._identity,
             "start": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.began_ns // 10**9)),
@@ -90,14 +93,14 @@ class RunWriter:
         self._process = this_process()
         self._files: NodeFiles | None = None
         self._sequence = 1
-        self._told: tuple[Any, ...] = ()
+        self._told: tuple[int, bool, list[str]] | None = None
 
-    def open(self, settings: dict[str, Any]) -> NodeFiles:
+    def open(self, settings: Mapping[str, object]) -> NodeFiles:
         """The folder and its files, when the first rows are to be written; raises OSError."""
         if self._files is None:
             folder = open_run_folder(self._directory, self.federation, self._identity, self.began_ns)
             before = read_json(node_file(folder, self.node))
-            info = {**self._info, **write_models(folder, *_models(self._of)), "settings": settings}
+            info: RunInfo = {**self._info, **write_models(folder, *_models(self._of)), "settings": settings}
             self._files = NodeFiles(folder, self.node, self.began_ns, info)
             self.folder = folder
             if before:
@@ -107,7 +110,7 @@ class RunWriter:
             self._note("start", {"detail": f"schema {VERSION}"})
         return self._files
 
-    def write(self, batches: list[Batch | int], settings: dict[str, Any]) -> None:
+    def write(self, batches: list[BookBatch | int], settings: Mapping[str, object]) -> None:
         """As one more file; raises OSError, and nothing of them is written then."""
         files = self.open(settings)
         parts: list[Part] = []
@@ -130,7 +133,7 @@ class RunWriter:
             told = read_json(self.folder / RUN_FILE)
             write_json(self.folder / RUN_FILE, {**told, **write_models(self.folder, *_models(self._of))})
 
-    def _note(self, kind: str, more: dict[str, Any]) -> None:
+    def _note(self, kind: str, more: dict[str, object]) -> None:
         """A row of the recorder's own."""
         assert self._files is not None
         self._write_parts(self._files, [Part(_special(kind, more), self._sequence)])
@@ -142,7 +145,7 @@ class RunWriter:
         self._sequence = last.sequence + last.batch.rows
         self.rows += sum(part.batch.rows for part in parts)
 
-    def stop(self, settings: dict[str, Any]) -> None:
+    def stop(self, settings: Mapping[str, object]) -> None:
         """In order: it is the last thing that is written."""
         self.open(settings)
         self._note("stop", {})
@@ -157,7 +160,7 @@ class RunWriter:
     def tell(self) -> None:
         """What nodes/<node>.json says, if that has changed."""
         others = [other for other in self.book.others if other != self.node]
-        told = (self.dropped, self.finished, tuple(others))
+        told = (self.dropped, self.finished, others)
         if self._files is None or told == self._told:
             return
         self._files.write_node(
@@ -191,7 +194,7 @@ def clock_offset(
     return min(found)[1]
 
 
-def _special(kind: str, more: dict[str, Any]) -> Batch:
+def _special(kind: str, more: dict[str, object]) -> BookBatch:
     """A row of the recorder's own."""
     book = Book()
     shape = book.learn(kind, ((("kind", kind), ("federate", 0)),))
@@ -202,7 +205,7 @@ def _special(kind: str, more: dict[str, Any]) -> Batch:
     return batch
 
 
-def _models(federation: Federation) -> tuple[list[Any], Any]:
+def _models(federation: Federation) -> tuple[list[Source], Source | None]:
     """The object model modules in the order in which they came, and the RID file."""
     modules, mim, _, rid = federation.founding
     sources = [*([] if mim is None else [mim]), *modules]
@@ -226,8 +229,8 @@ class NodeRecordings(Recordings):
         payloads: bool = True,
         interval: float = INTERVAL,
         queue_bytes: int = QUEUE_BYTES,
-        settings: dict[str, Any] | None = None,
-        write: Callable[[RunWriter, list[Batch | int]], None] | None = None,
+        settings: Mapping[str, object] | None = None,
+        write: Callable[[RunWriter, list[BookBatch | int]], None] | None = None,
         writer: Writer | None = None,
     ) -> None:
         """`writer`: who makes files of batches, if not a process of its own.  `write`: in place of writing files, for tests."""
@@ -316,7 +319,7 @@ class NodeRecordings(Recordings):
                 run.waiting.append(rows)
         self._wake.set()
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> JsonObject:
         """For a survey: where to, how much, and what waits to be written."""
         return {
             "on": not self.closed,
@@ -366,7 +369,7 @@ class NodeRecordings(Recordings):
             if ended:
                 self._finish(run)
 
-    def _write(self, run: RunWriter, batches: list[Batch | int]) -> None:
+    def _write(self, run: RunWriter, batches: list[BookBatch | int]) -> None:
         taken = sum(batch.size for batch in batches if not isinstance(batch, int))
         try:
             self._write_files(run, batches)
@@ -380,7 +383,7 @@ class NodeRecordings(Recordings):
             with self._lock:
                 self._queued -= taken
 
-    def _to_files(self, run: RunWriter, batches: list[Batch | int]) -> None:
+    def _to_files(self, run: RunWriter, batches: list[BookBatch | int]) -> None:
         before = run.rows
         run.write(batches, self._settings)
         self._rows += run.rows - before
@@ -388,7 +391,7 @@ class NodeRecordings(Recordings):
             self.folders.append(run.folder)
         run.tell()
 
-    def _failed(self, run: RunWriter, batches: list[Batch | int], error: Exception) -> None:
+    def _failed(self, run: RunWriter, batches: list[BookBatch | int], error: Exception) -> None:
         """Whatever the reason, the run goes on; what could not be written is counted as dropped."""
         if not run.failing:
             run.failing = True

@@ -10,12 +10,25 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote
 
 from weft.host.processes import is_alive
-from weft.host.recording.files import NODE_KEY, RUN_FILE, RUN_KEY, VERSION_KEY, RecordingError, arrow_schema
+from weft.host.recording.files import (
+    NODE_KEY,
+    RUN_FILE,
+    RUN_KEY,
+    VERSION_KEY,
+    NodeInfo,
+    RecordingError,
+    RunInfo,
+    arrow_schema,
+)
 from weft.recorder import VERSION
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 
 @dataclass(frozen=True)
@@ -39,9 +52,9 @@ class Run:
     """A recorded run, as it was found: `refresh` looks again."""
 
     path: Path
-    info: dict[str, Any] = field(default_factory=dict)
+    info: RunInfo = field(default_factory=RunInfo)
     """What run.json says: federation, id, start, start_ns, node (that wrote it), modules, time, settings."""
-    nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    nodes: dict[str, NodeInfo] = field(default_factory=dict)
     """By name, what nodes/<name>.json says: began_ns, ended_ns (None: not ended in order), rows, dropped, others."""
     files: list[RowFile] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
@@ -99,12 +112,12 @@ class Run:
         )
         return [file for file in self.files if file.path not in before]
 
-    def tables(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
+    def tables(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """An Arrow table for each file, with the columns of this version (or those asked for), `node` among them."""
         for file in self.files:
             yield read_rows(file, columns)
 
-    def read(self, columns: Sequence[str] | None = None) -> Any:
+    def read(self, columns: Sequence[str] | None = None) -> pa.Table:
         """All rows as one Arrow table, sorted by node and within it in the order in which things happened."""
         import pyarrow as pa
 
@@ -114,7 +127,10 @@ class Run:
         return pa.concat_tables(tables).unify_dictionaries()
 
 
-def _is_interrupted(told: dict[str, Any]) -> bool:
+_Info = TypeVar("_Info", RunInfo, NodeInfo)
+
+
+def _is_interrupted(told: NodeInfo) -> bool:
     return told.get("ended_ns") is None and is_alive(told.get("process") or {}) is False
 
 
@@ -142,29 +158,29 @@ def check_run(path: str | Path) -> Path:
 def open_run(path: str | Path, known: dict[Path, RowFile] | None = None) -> Run:
     """What is there of a run; raises RecordingError where it is none, or of a newer schema."""
     run = Run(check_run(path))
-    run.info = _read_json(run, run.path / RUN_FILE)
+    run.info = _read_json(run, run.path / RUN_FILE, RunInfo)
     for file in sorted((run.path / "nodes").glob("*.json")):
         if not file.name.startswith("."):
-            run.nodes[unquote(file.stem)] = _read_json(run, file)
+            run.nodes[unquote(file.stem)] = _read_json(run, file, NodeInfo)
     for folder in sorted((run.path / "rows").glob("node=*")):
         _find_files(run, folder, known or {})
     _find_missing(run)
     return run
 
 
-def _read_json(run: Run, path: Path) -> dict[str, Any]:
+def _read_json(run: Run, path: Path, kind: type[_Info]) -> _Info:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         run.troubles.append(f"{path} is missing")
-        return {}
+        return kind()
     except (OSError, ValueError) as error:
         run.troubles.append(f"{path} cannot be read: {error}")
-        return {}
-    if not isinstance(found, dict):
-        run.troubles.append(f"{path} cannot be read: it is no JSON object")
-        return {}
-    return found
+        return kind()
+    if isinstance(found, dict):
+        return kind(**found)
+    run.troubles.append(f"{path} cannot be read: it is no JSON object")
+    return kind()
 
 
 def _find_files(run: Run, folder: Path, known: dict[Path, RowFile]) -> None:
@@ -209,7 +225,7 @@ def _add_file(run: Run, path: Path, node: str) -> None:
     run.files.append(RowFile(path, node, metadata.num_rows, int(text), *_span(path, metadata), *words))
 
 
-def _span(path: Path, metadata: Any) -> tuple[int, int]:
+def _span(path: Path, metadata: pq.FileMetaData) -> tuple[int, int]:
     """The numbers of the first and the last row."""
     import pyarrow.parquet as pq
 
@@ -246,7 +262,7 @@ def _find_missing(run: Run) -> None:
                 )
 
 
-def _wanted_schema(columns: Sequence[str] | None) -> Any:
+def _wanted_schema(columns: Sequence[str] | None) -> pa.Schema:
     schema = arrow_schema(with_node=True)
     if columns is None:
         return schema
@@ -258,7 +274,7 @@ def _wanted_schema(columns: Sequence[str] | None) -> Any:
     return pa.schema([schema.field(column) for column in columns])
 
 
-def read_rows(file: RowFile, columns: Sequence[str] | None = None) -> Any:
+def read_rows(file: RowFile, columns: Sequence[str] | None = None) -> pa.Table:
     """The rows of one file, of whatever version, as this version has them: what an older one did not know is null."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from weft.host.recording.files import write_file
-from weft.model.recording import rows_in
-from weft.recorder import Batch
+from weft.model.recording import Pattern, rows_in
+from weft.recorder import BookBatch
 from weft.recorder.book import ROWS
 
 _HEAD = 4
@@ -41,10 +41,26 @@ _LISTS = 100  # of shapes that are remembered to have been sent
 _START = "import sys; sys.path.append(sys.argv[1]); from weft.host.recording.writers import serve; serve()"
 
 
+_Bytes = bytes | memoryview
+_Shapes = dict[int, list[tuple[Pattern, ...]]]
+
+
+class _Told(NamedTuple):
+    """A part without its pieces."""
+
+    sequence: int
+    rows: int
+    more: list[dict[str, object]]
+    commands: list[tuple[int, int]]
+    which: int  # list of shapes it is
+    fresh: list[tuple[Pattern, ...]]  # those that were not sent yet
+    sizes: list[int]  # of the pieces
+
+
 class Part(NamedTuple):
     """A batch, and the number of its first row."""
 
-    batch: Batch
+    batch: BookBatch
     sequence: int
 
 
@@ -81,7 +97,7 @@ class ProcessWriter(Writer):
         self._proven = False  # has one written?
         self._shared = -1  # memory that both have, as a file
         # By its id: a list of shapes, how many of them, and how many rows these are.
-        self._sent: dict[int, tuple[list[Any], int, int]] = {}
+        self._sent: dict[int, tuple[list[tuple[Pattern, ...]], int, int]] = {}
 
     def prepare(self) -> None:
         self._start()
@@ -141,8 +157,8 @@ class ProcessWriter(Writer):
         process: subprocess.Popen[bytes],
         where: tuple[str, dict[bytes, bytes], int],
         parts: Sequence[Part],
-        pieces: list[Any],
-    ) -> Any:
+        pieces: Sequence[_Bytes],
+    ) -> tuple[int, str] | None:
         """What went wrong, if anything."""
         assert process.stdin is not None
         assert process.stdout is not None
@@ -150,12 +166,12 @@ class ProcessWriter(Writer):
         head = pickle.dumps((*where, told, self._forgotten()), pickle.HIGHEST_PROTOCOL)
         behind = pieces if self._shared < 0 else []
         _send(process.stdin, [len(head).to_bytes(_HEAD, "little") + head, *behind])
-        answer = _receive(process.stdout)
+        answer: tuple[int, str] | None = _receive(process.stdout)
         if self._shared >= 0 and sum(map(len, pieces)) > _KEPT:
             os.ftruncate(self._shared, 0)
         return answer
 
-    def _told(self, part: Part) -> tuple[Any, ...]:
+    def _told(self, part: Part) -> _Told:
         batch = part.batch
         which = id(batch.shapes)
         shapes, known, rows = self._sent.pop(which, (batch.shapes, 0, 0))
@@ -163,7 +179,7 @@ class ProcessWriter(Writer):
         rows += sum(map(rows_in, fresh))
         self._sent[which] = (shapes, known + len(fresh), rows)  # as the latest
         sizes = [len(piece) for piece in _pieces(batch)]
-        return part.sequence, batch.rows, batch.more, batch.commands, which, fresh, sizes
+        return _Told(part.sequence, batch.rows, batch.more, batch.commands, which, fresh, sizes)
 
     def _forgotten(self) -> list[int]:
         """Lists that no book has any more, as far as can be told: those that were used longest ago.
@@ -207,11 +223,11 @@ def _close(process: subprocess.Popen[bytes]) -> int:
         return process.wait()
 
 
-def _pieces(batch: Batch) -> tuple[Any, ...]:
+def _pieces(batch: BookBatch) -> tuple[_Bytes, ...]:
     return batch.entries, batch.additions, batch.values, batch.sizes, batch.packed, batch.tags
 
 
-def _send(stream: IO[bytes], pieces: list[bytes]) -> None:
+def _send(stream: IO[bytes], pieces: Sequence[_Bytes]) -> None:
     """As few calls as there can be: after each, the thread waits for Python's lock."""
     views = [memoryview(piece) for piece in pieces]
     while views:
@@ -222,7 +238,7 @@ def _send(stream: IO[bytes], pieces: list[bytes]) -> None:
             views[0] = views[0][sent:]
 
 
-def _put(file: int, pieces: list[bytes]) -> None:
+def _put(file: int, pieces: Sequence[_Bytes]) -> None:
     """At its beginning; what was there has been read."""
     at = 0
     for first in range(0, len(pieces), _AT_ONCE):
@@ -266,7 +282,7 @@ def serve() -> None:
     if hasattr(os, "nice"):
         os.nice(_NICE)
     Writer().prepare()
-    shapes: dict[int, list[Any]] = {}
+    shapes: _Shapes = {}
     shared = _Shared(int(sys.argv[2])) if len(sys.argv) > 2 else None
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
@@ -294,10 +310,11 @@ class _Shared:
         return memoryview(self._map or b"")[self._at - size : self._at]
 
 
-def _carry_out(
-    asked: IO[bytes], shared: _Shared | None, shapes: dict[int, list[Any]]
-) -> tuple[int, str] | None:
+def _carry_out(asked: IO[bytes], shared: _Shared | None, shapes: _Shapes) -> tuple[int, str] | None:
     """One file; what went wrong."""
+    path: str
+    metadata: dict[bytes, bytes]
+    told: list[_Told]
     path, metadata, offset_ns, told, forgotten = _receive(asked)
     if shared is not None:
         shared.rewind()
@@ -307,7 +324,7 @@ def _carry_out(
         known += fresh
         pieces = [_exactly(asked, size) if shared is None else shared.take(size) for size in sizes]
         entries, additions, values, lengths, packed, tags = pieces
-        batch = Batch(entries, additions, values, lengths, packed, tags, more, commands, known, rows)
+        batch = BookBatch(entries, additions, values, lengths, packed, tags, more, commands, known, rows)
         parts.append(Part(batch, sequence))
     for which in forgotten:
         del shapes[which]

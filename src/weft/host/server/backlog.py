@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from weft.host.connection import drop_federation
+from weft.host.effects import drop_federation
 from weft.kernel import LEAST_URGENT, Callback, LastMile, UrgentCallback
 
 

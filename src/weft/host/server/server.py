@@ -14,12 +14,12 @@ import contextlib
 import secrets
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TypeVar, cast
 
-from weft.host.files.saves import SaveDirectory, fetch, store
+from weft.host.files.saves import Outcome, SaveDirectory, carry_out, failed
 from weft.host.files.schedules import read_schedule
 from weft.host.memory import Peak, give_back
 from weft.host.mesh.federations import MeshedNode, meshed_node
@@ -84,42 +84,20 @@ class Server:
         self.settings = settings
         self.report = report
         limits = settings.limits
-        rid = read_rid(settings.ddm)
-        self._meshed = None
-        if fabric is not None:
-            domains = fabric.domains
-            self._meshed = meshed_node(
-                fabric.mesh, self._perform, domains.topology, domains.releases, run_directory, rid
-            )
         self._operator_key = OperatorKey(run_directory)
         self._guard = guard or _guard_of(settings)
         self._admission: Admission | None = None
-        self.most = most_of(limits.frame_bytes, None if self._meshed is None else settings.fabric.queue_bytes)
-        self.board = Switchboard(
-            Node("server", reports=run_directory, rid=rid) if self._meshed is None else self._meshed.node,
-            self._guard,
-            ModuleLimits(
-                limits.module_bytes, limits.modules, limits.federations, settings.serve.module_directory
-            ),
-            report,
-            limits.report_bytes,
-            self._keep,
-            limits.calls,
-            self._meshed,
-            limits.queue_bytes,
-            settings.channel.window,
-            self._operator_key,
-            self.most,
-        )
+        self.most = most_of(limits.frame_bytes, None if fabric is None else settings.fabric.queue_bytes)
+        self._meshed: MeshedNode | None = None
+        self.board = self._switchboard(run_directory, fabric)
         self.board.node.schedule = read_schedule(settings.channel.schedule, settings.channel.deadlines)
         self.board.node.surroundings = ServerSurroundings(self, fabric)
         self.address = ""  # where federates connect
         self.saves = SaveDirectory(settings.serve.saves, limits.saves)
-        self._keeping: set[asyncio.Future[Any]] = set()
+        self._keeping: set[asyncio.Future[Outcome]] = set()
         self.sessions: dict[int, Served] = {}
-        self._dropped: dict[
-            int, float
-        ] = {}  # sessions of federates that did not read: until when they are told so
+        # Sessions of federates that did not read: until when they are told so.
+        self._dropped: dict[int, float] = {}
         # One buffer serves all connections: each read is taken out of it before the next begins.
         self.buffer = bytearray(_READ)
         self._session_settings = SessionSettings(
@@ -142,6 +120,35 @@ class Server:
         self._ticker: asyncio.TimerHandle | None = None
         self._alarm: asyncio.TimerHandle | None = None
         self.is_closing = False
+
+    def _switchboard(self, run_directory: str, fabric: FabricNode | None) -> Switchboard:
+        """With the node, which `fabric` joins to others."""
+        settings, limits = self.settings, self.settings.limits
+        rid = read_rid(settings.ddm)
+        if fabric is None:
+            node = Node("server", reports=run_directory, rid=rid)
+        else:
+            domains = fabric.domains
+            self._meshed = meshed_node(
+                fabric.mesh, self._perform, domains.topology, domains.releases, run_directory, rid
+            )
+            node = self._meshed.node
+        return Switchboard(
+            node,
+            self._guard,
+            ModuleLimits(
+                limits.module_bytes, limits.modules, limits.federations, settings.serve.module_directory
+            ),
+            self.report,
+            limits.report_bytes,
+            self._keep,
+            limits.calls,
+            self._meshed,
+            limits.queue_bytes,
+            settings.channel.window,
+            self._operator_key,
+            self.most,
+        )
 
     # --- listening --------------------------------------------------------------------------------------------
 
@@ -183,9 +190,8 @@ class Server:
         host = self.settings.serve.host
         try:
             listener = await loop.create_server(
-                cast(
-                    Any, lambda: kind(self, context is not None)
-                ),  # a protocol by its methods, not its class
+                # A protocol by its methods, not its class.
+                cast(Callable[[], asyncio.BaseProtocol], lambda: kind(self, context is not None)),
                 host,
                 port,
                 ssl=context,
@@ -201,10 +207,10 @@ class Server:
         port_given: int = listener.sockets[0].getsockname()[1]
         return port_given
 
-    def _unexpected(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def _unexpected(self, loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
         """A mistake of ours outside of any call: the loop has closed what it concerned, and the others go on."""
         error = context.get("exception")
-        where = "" if error is None else f": {error!r} in {trace_of(error)}"
+        where = "" if not isinstance(error, Exception) else f": {error!r} in {trace_of(error)}"
         text = f"internal error, please report it: {context.get('message', '')}{where}"
         self.report(LogText(text, INTERNAL_ERROR, ERROR))
 
@@ -250,7 +256,7 @@ class Server:
         self.recordings = recordings_of(self.settings, self.report, guard)
         self.board.node.record(self.recordings, time.monotonic())
 
-    def _perform(self, _: MeshedNode, effects: list[Effect]) -> None:
+    def _perform(self, effects: list[Effect], now: float) -> None:
         """What another node has brought about."""
         self.board.perform(effects)
         self.flush_soon()
@@ -417,28 +423,21 @@ class Server:
 
     def _keep(self, effect: Store | Fetch) -> None:
         """In a thread of its own: a disk may take its time, and others are not to wait for it."""
-        if isinstance(effect, Store):
-            done = asyncio.get_running_loop().run_in_executor(None, store, self.saves, effect, self.report)
-        else:
-            done = asyncio.get_running_loop().run_in_executor(None, fetch, self.saves, effect, self.report)
+        loop = asyncio.get_running_loop()
+        done = loop.run_in_executor(None, carry_out, self.saves, effect, self.report)
         self._keeping.add(done)
         done.add_done_callback(lambda future: self._kept(effect, future))
 
-    def _kept(self, effect: Store | Fetch, future: asyncio.Future[Any]) -> None:
+    def _kept(self, effect: Store | Fetch, future: asyncio.Future[Outcome]) -> None:
         self._keeping.discard(future)
         if future.cancelled():
             return
-        node = self.board.node
-        where = (effect.federation, effect.execution, effect.label)
         error = future.exception()
         if error is not None:
             text = f"the save {effect.label!r} of federation {effect.federation!r} failed: {error!r}"
             self.report(LogText(text, "save-failed", ERROR, federation=effect.federation, label=effect.label))
-        now = time.monotonic()
-        if isinstance(effect, Store):
-            self.board.perform(node.stored(*where, error is None and future.result(), now))
-        else:
-            self.board.perform(node.fetched(*where, None if error else future.result(), now))
+        outcome = future.result() if error is None else failed(effect)
+        self.board.perform(outcome(self.board.node, time.monotonic()))
         self.flush_soon()
 
     # --- turns ------------------------------------------------------------------------------------------------
@@ -650,10 +649,14 @@ def _guard_of(settings: Settings) -> Guard:
     return read_password_file(text, name, settings.security.clear_text_passwords)
 
 
-def run_loop(main: Any) -> Any:
+T = TypeVar("T")
+
+
+def run_loop(main: Coroutine[object, None, T]) -> T:
     """Run a coroutine on uvloop where it is installed, on asyncio elsewhere."""
     try:
         import uvloop
     except ImportError:
         return asyncio.run(main)
-    return uvloop.run(main)
+    found: T = uvloop.run(main)
+    return found

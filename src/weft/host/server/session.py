@@ -8,7 +8,7 @@ from weft.host.causes import Causes
 from weft.host.line import Line
 from weft.host.server.backlog import Backlog
 from weft.kernel import Lane
-from weft.wire.codec.codec import Codec
+from weft.wire.codec.codec import ServiceCodec
 from weft.wire.codec.hot_fields import has_handles
 from weft.wire.session.frames import NONE
 from weft.wire.session.server import ServerSession
@@ -60,7 +60,7 @@ class Served:
         self.began = now
         self.admitted = False  # it has connected, in the standard's sense, once at least
         self.number = number  # how the log calls it; the session id is a secret
-        self.codec = Codec()
+        self.codec = ServiceCodec()
         self.kernel_session = 0  # 0: not connected, in the standard's sense
         self.calls: dict[int, int] = {}  # unanswered: the frame's number -> the number of the call
         self.dirty = False

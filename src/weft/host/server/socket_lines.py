@@ -15,10 +15,10 @@ import contextlib
 import os
 import socket
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from weft.host.addresses import address_of, is_local
-from weft.host.pulse import QUIET, Pulse, gone_by, keep_alive
+from weft.host.pulse import QUIET, Probed, Pulse, gone_by, keep_alive
 from weft.host.server.session import Served
 from weft.wire.errors import ProtocolError
 from weft.wire.session.frames import split
@@ -41,11 +41,11 @@ class SocketLine:
         self.local = False
         self.address = ""
         self._pulse = Pulse()
-        self._probed: Any = None
+        self._probed: Probed | None = None
         self._server = server
         self._board = server.board
         self._view = memoryview(server.buffer)
-        self._transport: Any = None
+        self._transport: asyncio.Transport | None = None
         self._socket: socket.socket | None = None
         self._greeting: Greeting | None = Greeting()
         self._served: Served | None = None
@@ -54,7 +54,7 @@ class SocketLine:
         self._resting = False  # something it sent has still to be carried out
         self._gone = 0.0  # for how long its machine had answered nothing when it was given up
 
-    def connection_made(self, transport: Any) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:
         self._transport = transport
         peer = transport.get_extra_info("peername")
         self.local = is_local(peer)

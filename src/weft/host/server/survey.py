@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from weft.host.observing.survey import Facts, HostSurroundings
+from weft.host.observing.survey import HostSurroundings
 from weft.host.server.socket_lines import SocketLine
+from weft.model.json_types import JsonObject
 from weft.wire.codec.callback_names import callback_name
 
 if TYPE_CHECKING:
     from weft.host.mesh.node import FabricNode
-    from weft.host.recording.recording import NodeRecordings
     from weft.host.server.server import Server
     from weft.host.server.session import Served
 
 
 class ServerSurroundings(HostSurroundings):
     def __init__(self, server: Server, fabric: FabricNode | None) -> None:
-        super().__init__(fabric)
+        super().__init__(server, fabric, self._counts)
         self._of = server
 
-    def _server(self) -> Facts:
+    def _counts(self) -> JsonObject:
         server, board = self._of, self._of.board
         return {
             "sessions": len(server.sessions),
@@ -34,10 +34,7 @@ class ServerSurroundings(HostSurroundings):
             "address": server.address,
         }
 
-    def _recordings(self) -> NodeRecordings | None:
-        return self._of.recordings
-
-    def of_sessions(self, now: float) -> Mapping[int, Facts]:
+    def of_sessions(self, now: float) -> Mapping[int, JsonObject]:
         return {
             served.kernel_session: _served(served, now)
             for served in self._of.sessions.values()
@@ -45,10 +42,10 @@ class ServerSurroundings(HostSurroundings):
         }
 
 
-def _served(served: Served, now: float) -> Facts:
+def _served(served: Served, now: float) -> JsonObject:
     wire = served.wire
     behind = 0 if served.backlog is None else served.backlog.waiting
-    found: Facts = {
+    found: JsonObject = {
         "calls": served.calls_made,
         "callbacks": wire.callbacks,
         "bytes_in": served.bytes_in,

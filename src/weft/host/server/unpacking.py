@@ -11,7 +11,6 @@ import zipfile
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from weft.host.server.module_directory import NoModule, from_directory
 from weft.model.errors import CouldNotOpenFOM, CouldNotOpenMIM, ErrorReadingFOM, ErrorReadingMIM
@@ -32,7 +31,9 @@ class ModuleLimits:
     directory: str = ""  # where modules are that a federate only names; none: nowhere
 
 
-def unpack_modules(modules: Iterable[Any], limits: ModuleLimits, mim: bool = False) -> tuple[Source, ...]:
+def unpack_modules(
+    modules: Iterable[Source | CompressedModule | ModuleUrl], limits: ModuleLimits, mim: bool = False
+) -> tuple[Source, ...]:
     given = list(modules)
     unreadable = ErrorReadingMIM if mim else ErrorReadingFOM
     if len(given) > limits.modules:

@@ -1,4 +1,4 @@
-"""A simulated network whose nodes are servers in domains of causality (docs/domains.md), with real causal channels.
+"""A simulated network whose nodes are servers in domains of causality (docs/explanation/domains.md), with real causal channels.
 
 As `simulated.simulated`, of which this has clock, seed, sites and connections.  What differs:
 
@@ -21,16 +21,17 @@ import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from weft.fabric import Packet, Release, Saved, Topology, decode_packet, encode_packet
+from weft.fabric import Packet, ReleaseRule, Saved, Topology, decode_packet, encode_packet
 from weft.host.carrier import Port, Resident, ServiceClass
-from weft.host.mesh.causal_channels import Channels
+from weft.host.mesh.causal_channels import CausalChannels
 from weft.host.mesh.federations import MeshedNode, meshed_node
 from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork
-from weft.kernel import Carried, Effect
+from weft.kernel import Carried
 from weft.model.records import Source
 
 _MESSAGE = struct.Struct(">Q")  # which message, for the trace
 Happened = tuple[str, int, str, str, Port]
+_Routed = tuple[str, str, Port, ServiceClass, bytes]
 _LATE = 4  # how much later than others a packet may come, in jitters and delays, so that it is overtaken
 
 
@@ -57,12 +58,12 @@ class SimulatedCarrier:
         self.name = name
         self.nodes = network.topology.servers
         self.network = network
-        self.channels = Channels(
+        self.channels = CausalChannels(
             network.topology, network.topology.numbers[name], lambda port: disk.tables[port]
         )
         self.residents: dict[Port, Resident] = {}
         self.groups: frozenset[str] = frozenset()
-        self.life = network.lives[name]
+        self.life = network.incarnations[name]
         self._disk = disk
         self._kept: dict[str, bytes | None] = {}  # since the last commit
         self._happened: list[Happened] = []
@@ -172,7 +173,7 @@ class FabricNetwork(SimulatedNetwork):
         topology: Topology,
         seed: int = 0,
         profile: FabricProfile | None = None,
-        rules: Iterable[Release] = (),
+        rules: Iterable[ReleaseRule] = (),
         lost_seconds: float = 1.0,
         rid: Source | None = None,
     ) -> None:
@@ -184,7 +185,6 @@ class FabricNetwork(SimulatedNetwork):
         self.trace: list[Happened] = []
         self.crossed: list[tuple[str, str, bytes]] = []  # what crossed each link, if `watched`
         self.watched = False
-        self.lives = dict.fromkeys(topology.servers, 0)
         self.carriers: dict[str, SimulatedCarrier] = {}
         self.meshed: dict[str, MeshedNode] = {}
         self._lodgers: dict[Port, Callable[[SimulatedCarrier], Resident]] = {}
@@ -210,7 +210,8 @@ class FabricNetwork(SimulatedNetwork):
 
     def _start(self, name: str) -> None:
         carrier = SimulatedCarrier(self, name, self._disks[name])
-        made = meshed_node(carrier, self._perform_meshed, self.topology, self.rules, f"runs/{name}", self.rid)
+        runner = self._hosts[name].effects
+        made = meshed_node(carrier, runner.perform, self.topology, self.rules, f"runs/{name}", self.rid)
         self.carriers[name] = carrier
         self.meshed[name] = made
         self._nodes[name] = made.node
@@ -227,23 +228,10 @@ class FabricNetwork(SimulatedNetwork):
         self.meshed[name].recover(self.clock.now)
         self.carriers[name].handle()
 
-    def _perform_meshed(self, meshed: MeshedNode, effects: list[Effect]) -> None:
-        self._perform(meshed.node.name, effects)
-
-    def _carry(self, name: str, effect: Carried) -> None:
+    def carry(self, name: str, effect: Carried) -> None:
         meshed = self.meshed[name]
         meshed.now = self.clock.now
         meshed.carry(effect)
-
-    def later(self, name: str, delay: float, action: Callable[[], None]) -> None:
-        """Something a node does later, if it lives that long."""
-        life = self.lives[name]
-
-        def act() -> None:
-            if name in self._nodes and self.lives[name] == life:
-                action()
-
-        self.clock.at(self.clock.now + delay, act)
 
     # --- what a test does -------------------------------------------------------------------------------------
 
@@ -253,10 +241,8 @@ class FabricNetwork(SimulatedNetwork):
         del self._nodes[name]
         del self.carriers[name]
         del self.meshed[name]
-        self.lives[name] += 1
-        self._incarnations[name] += 1
-        for key in [k for k in self._connections if k[0] == name]:
-            self._connections.pop(key).crashed()
+        self.incarnations[name] += 1
+        self._hosts[name].crash()
         for (one, other), link in self._links.items():
             if name in (one, other):
                 link.waiting.clear()
@@ -287,11 +273,7 @@ class FabricNetwork(SimulatedNetwork):
         for sender, receiver in ((one, other), (other, one)):
             if self.clock.now - self._cut_at.get((sender, receiver), 0.0) >= self.lost_seconds:
                 self._links[sender, receiver].waiting.clear()
-        for sender, receiver in ((one, other), (other, one)):
-            link = self._links[sender, receiver]
-            link.cut = False
-            while link.waiting:
-                self._send_whole(sender, receiver, link.waiting.popleft())
+        super().heal(one, other)
         self._reconnect(one, other)
         self._look()
 
@@ -411,7 +393,7 @@ class FabricNetwork(SimulatedNetwork):
             return False
         if kind is ServiceClass.RELIABLE:
             if link.cut:
-                link.waiting.append(message)
+                link.waiting.append(lambda: self._send_whole(at, receiver, message))
             else:
                 self._send_whole(at, receiver, message)
         elif link.cut or self.random.random() < link.profile.loss:
@@ -422,9 +404,7 @@ class FabricNetwork(SimulatedNetwork):
             self._come(self.clock.now + self._delay(link), receiver, message)
         return True
 
-    def _send_whole(
-        self, sender: str, receiver: str, message: tuple[str, str, Port, ServiceClass, bytes]
-    ) -> None:
+    def _send_whole(self, sender: str, receiver: str, message: _Routed) -> None:
         link = self._links[sender, receiver]
         took = self._delay(link)
         while self.random.random() < link.profile.loss:
@@ -433,13 +413,13 @@ class FabricNetwork(SimulatedNetwork):
         self._watch(sender, receiver, message[4])
         self._come(link.last_arrival, receiver, message)
 
-    def _come(self, when: float, at: str, message: tuple[str, str, Port, ServiceClass, bytes]) -> None:
-        life = self.lives[at]
+    def _come(self, when: float, at: str, message: _Routed) -> None:
+        life = self.incarnations[at]
         origin, to, port, kind, payload = message
 
         def arrive() -> None:
             carrier = self.carriers.get(at)
-            if carrier is None or self.lives[at] != life:
+            if carrier is None or self.incarnations[at] != life:
                 return
             if at != to:
                 self.forward(at, origin, to, port, kind, payload)

@@ -20,24 +20,20 @@ import random
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from weft.host.connection import drop_federation
-from weft.host.files.saves import MemorySaves, fetch, store
+from weft.host.effects import EffectRunner, Inbox, PendingCall
+from weft.host.files.saves import MemorySaves, carry_out
 from weft.kernel import (
-    PAUSES,
     Alarm,
     Callback,
     Carried,
     Cast,
     Effect,
     Fetch,
-    LastMile,
     Node,
     Notice,
     Record,
     Refuse,
-    Reply,
     Store,
     Transmit,
     UrgentCallback,
@@ -96,7 +92,7 @@ class _Link:
     def __init__(self, profile: LinkProfile) -> None:
         self.profile = profile
         self.cut = False
-        self.waiting: deque[Any] = deque()  # reliable parcels sent while the link is cut
+        self.waiting: deque[Callable[[], None]] = deque()  # what is to be sent reliably when it is healed
         self.last_arrival = 0.0
 
 
@@ -125,13 +121,13 @@ class SimulatedNetwork:
         self._profile = profile or LinkProfile()
         self._directory = nodes[0]
         self._nodes: dict[str, Node] = {}
-        self._incarnations: dict[str, int] = {}
-        self._connections: dict[tuple[str, int], SimulatedConnection] = {}
+        self.incarnations: dict[str, int] = {}  # how often each node has crashed
+        self._hosts = {name: SimulatedHost(self, name) for name in nodes}
         self._links: dict[tuple[str, str], _Link] = {}
         # Up to when the parcels of a crashed node (and its incarnation) still arrive at another.
         self._crashes: dict[tuple[str, int, str], float] = {}
         for name in nodes:
-            self._incarnations[name] = 0
+            self.incarnations[name] = 0
             self._start(name)
             for other in self._nodes:
                 if other != name:
@@ -145,8 +141,8 @@ class SimulatedNetwork:
 
     def at(self, node: str) -> SimulatedSite:
         """Where federates connect: `RTIambassador(network.at("S1"))`."""
-        if node not in self._incarnations:
-            raise KeyError(f"there is no node {node!r}; there are {', '.join(self._incarnations)}")
+        if node not in self.incarnations:
+            raise KeyError(f"there is no node {node!r}; there are {', '.join(self.incarnations)}")
         return SimulatedSite(self, node)
 
     def set_link(self, one: str, other: str, profile: LinkProfile) -> None:
@@ -163,18 +159,17 @@ class SimulatedNetwork:
             link = self._links[sender, receiver]
             link.cut = False
             while link.waiting:
-                self._send_reliably(sender, receiver, link, link.waiting.popleft())
+                link.waiting.popleft()()
 
     def crash(self, name: str) -> None:
         """The node is gone at once; the others notice a little later."""
         if name not in self._nodes:
             raise ValueError(f"node {name!r} is not running")
         del self._nodes[name]
-        incarnation = self._incarnations[name]
-        self._incarnations[name] += 1
-        for key in [k for k in self._connections if k[0] == name]:
-            self._connections.pop(key).crashed()
-        for other in self._incarnations:
+        incarnation = self.incarnations[name]
+        self.incarnations[name] += 1
+        self._hosts[name].crash()
+        for other in self.incarnations:
             if other == name:
                 continue
             for link in (self._links[name, other], self._links[other, name]):
@@ -184,16 +179,10 @@ class SimulatedNetwork:
                 # Nothing of it arrives once the others have noticed.
                 under_way = min(self._links[name, other].profile.delay, self.detection)
                 self._crashes[name, incarnation, other] = self.clock.now + self.random.random() * under_way
-                self.clock.at(
-                    self.clock.now + self.detection, self._noticed(other, self._incarnations[other], name)
-                )
+                self.later(other, self.detection, self._noticed(other, name))
 
-    def _noticed(self, at: str, incarnation: int, gone: str) -> Callable[[], None]:
-        def tell() -> None:
-            if self._incarnations[at] == incarnation and at in self._nodes:
-                self._perform(at, self._nodes[at].peer_lost(gone, self.clock.now))
-
-        return tell
+    def _noticed(self, at: str, gone: str) -> Callable[[], None]:
+        return lambda: self._perform(at, self._nodes[at].peer_lost(gone, self.clock.now))
 
     def restart(self, name: str) -> None:
         """The node begins anew, after the others have noticed that it was gone."""
@@ -204,7 +193,7 @@ class SimulatedNetwork:
 
     def _return(self, name: str) -> None:
         self._start(name)
-        for other in self._incarnations:
+        for other in self.incarnations:
             if other not in self._nodes:
                 self._perform(name, self._nodes[name].peer_lost(other, self.clock.now))
             elif other != name:
@@ -252,63 +241,25 @@ class SimulatedNetwork:
         return found
 
     def open(self, name: str) -> SimulatedConnection:
-        session = self.node(name).open_session()
-        made = SimulatedConnection(self, name, session)
-        self.adopt(made)
-        return made
+        return SimulatedConnection(self, name, self.node(name).open_session())
 
-    def adopt(self, made: SimulatedConnection) -> None:
-        """What is for its session goes there."""
-        self._connections[made.node, made.session] = made
-
-    def forget(self, name: str, session: int) -> None:
-        self._connections.pop((name, session), None)
-
-    def perform(self, name: str, effects: list[Effect]) -> None:
-        self._perform(name, effects)
+    def host(self, name: str) -> SimulatedHost:
+        return self._hosts[name]
 
     def _perform(self, name: str, effects: list[Effect]) -> None:
-        for effect in effects:
-            if isinstance(effect, Carried):
-                self._carry(name, effect)
-            elif isinstance(effect, (Callback, Reply, Refuse)):
-                connection = self._connections.get((name, effect.session))
-                if connection is not None:
-                    connection.handle(effect)
-            elif isinstance(effect, Alarm) and not effect.recurring:
-                self.clock.at(effect.when, self._woken(name, self._incarnations[name]))
-            elif isinstance(effect, Record):
-                self.reports.setdefault(effect.file, []).append(effect.line)
-            elif isinstance(effect, (Store, Fetch)):
-                self._keep(name, self._incarnations[name], effect)
-            elif isinstance(effect, Notice):
-                self.notices.append(effect.text)
-                if not self.tolerates_faults and getattr(effect.text, "event", "") == INTERNAL_ERROR:
-                    raise RuntimeError(effect.text)
+        self._hosts[name].perform(effects)
 
-    def _woken(self, name: str, incarnation: int) -> Callable[[], None]:
-        def tick() -> None:
-            if self._incarnations[name] == incarnation and name in self._nodes:
-                self._perform(name, self._nodes[name].tick(self.clock.now))
+    def later(self, name: str, delay: float, action: Callable[[], None]) -> None:
+        """Something a node does later, if it lives that long."""
+        incarnation = self.incarnations[name]
 
-        return tick
-
-    def _keep(self, name: str, incarnation: int, effect: Store | Fetch) -> None:
         def act() -> None:
-            node = self._nodes.get(name)
-            if node is None or self._incarnations[name] != incarnation:
-                return
-            saves, report = self.saves[name], self.notices.append
-            where = (effect.federation, effect.execution, effect.label)
-            if isinstance(effect, Store):
-                done = node.stored(*where, store(saves, effect, report), self.clock.now)
-            else:
-                done = node.fetched(*where, fetch(saves, effect, report), self.clock.now)
-            self._perform(name, done)
+            if name in self._nodes and self.incarnations[name] == incarnation:
+                action()
 
-        self.clock.at(self.clock.now + self.writing, act)
+        self.clock.at(self.clock.now + delay, act)
 
-    def _carry(self, name: str, effect: Carried) -> None:
+    def carry(self, name: str, effect: Carried) -> None:
         """Nodes of this network begin with nothing, so nothing is remembered."""
         if isinstance(effect, Transmit):
             self._transmit(name, effect)
@@ -325,14 +276,14 @@ class SimulatedNetwork:
             return
         if effect.reliable:
             if link.cut:
-                link.waiting.append(effect.parcel)
+                link.waiting.append(lambda: self._send_reliably(sender, link, effect))
             else:
-                self._send_reliably(sender, receiver, link, effect.parcel)
+                self._send_reliably(sender, link, effect)
         elif link.cut or self.random.random() < link.profile.loss:
             self.parcels_lost += 1
             self._record_loss(sender, effect)
         else:
-            self._arrive_at(self.clock.now + self._delay(link), sender, receiver, effect.parcel)
+            self._arrive_at(self.clock.now + self._delay(link), sender, effect)
 
     def _record_loss(self, sender: str, effect: Transmit) -> None:
         node = self._nodes.get(sender)
@@ -347,26 +298,93 @@ class SimulatedNetwork:
     def _delay(self, link: _Link) -> float:
         return link.profile.delay + self.random.random() * link.profile.jitter
 
-    def _send_reliably(self, sender: str, receiver: str, link: _Link, parcel: Any) -> None:
+    def _send_reliably(self, sender: str, link: _Link, effect: Transmit) -> None:
         took = self._delay(link)
         while self.random.random() < link.profile.loss:
             took += link.profile.retry
         link.last_arrival = max(link.last_arrival, self.clock.now + took)
-        self._arrive_at(link.last_arrival, sender, receiver, parcel)
+        self._arrive_at(link.last_arrival, sender, effect)
 
-    def _arrive_at(self, when: float, sender: str, receiver: str, parcel: Any) -> None:
-        ours = (self._incarnations[sender], self._incarnations[receiver])
+    def _arrive_at(self, when: float, sender: str, effect: Transmit) -> None:
+        receiver = effect.node
+        ours = (self.incarnations[sender], self.incarnations[receiver])
 
         def arrive() -> None:
             here = self._nodes.get(receiver)
-            if here is None or self._incarnations[receiver] != ours[1]:
+            if here is None or self.incarnations[receiver] != ours[1]:
                 return
             # Of what a crashed node had under way, only what was far enough along still arrives.
-            if self._incarnations[sender] != ours[0] and when >= self._crashes[sender, ours[0], receiver]:
+            if self.incarnations[sender] != ours[0] and when >= self._crashes[sender, ours[0], receiver]:
                 return
-            self._perform(receiver, here.receive(sender, parcel, self.clock.now))
+            self._perform(receiver, here.receive(sender, effect.parcel, self.clock.now))
 
         self.clock.at(when, arrive)
+
+
+class SimulatedHost:
+    """Does what the kernels of one node decide, one process after the other."""
+
+    def __init__(self, network: SimulatedNetwork, name: str) -> None:
+        self.effects = EffectRunner(self)
+        self._network = network
+        self._name = name
+        self._calls = 0
+
+    def perform(self, effects: list[Effect]) -> None:
+        self.effects.perform(effects, self._network.clock.now)
+
+    def number(self, call: PendingCall) -> int:
+        """The number of a call from now on."""
+        self._calls += 1
+        self.effects.calls[self._calls] = call
+        return self._calls
+
+    def end(self, session: int, why: str) -> None:
+        """That session is over; its calls that wait are refused."""
+        self.effects.inboxes.pop(session).closed = True
+        calls = self.effects.calls
+        for number in [number for number, call in calls.items() if call.session == session]:
+            call = calls.pop(number)
+            error = RTIinternalError(f"{call.service} was never answered: {why}")
+            call.answer = Refuse(session, number, error)
+
+    def crash(self) -> None:
+        """The node is gone; federates hear of it as of any lost connection."""
+        fault = f"node {self._name!r} has crashed"
+        for session, inbox in list(self.effects.inboxes.items()):
+            self.end(session, fault)
+            inbox.put(Callback(session, "connection_lost", (fault,)))
+
+    # --- what a kernel decided (host.effects) -----------------------------------------------------------------
+
+    def carry(self, effect: Carried) -> None:
+        self._network.carry(self._name, effect)
+
+    def alarm(self, effect: Alarm) -> None:
+        if not effect.recurring:
+            self._later(effect.when - self._network.clock.now, lambda node, now: node.tick(now))
+
+    def write_report(self, effect: Record) -> None:
+        self._network.reports.setdefault(effect.file, []).append(effect.line)
+
+    def keep(self, effect: Store | Fetch) -> None:
+        network = self._network
+
+        def act(node: Node, now: float) -> list[Effect]:
+            return carry_out(network.saves[self._name], effect, network.notices.append)(node, now)
+
+        self._later(network.writing, act)
+
+    def tell(self, effect: Notice) -> None:
+        self._network.notices.append(effect.text)
+        if not self._network.tolerates_faults and getattr(effect.text, "event", "") == INTERNAL_ERROR:
+            raise RuntimeError(effect.text)
+
+    def _later(self, delay: float, act: Callable[[Node, float], list[Effect]]) -> None:
+        network = self._network
+        network.later(
+            self._name, delay, lambda: self.perform(act(network.node(self._name), network.clock.now))
+        )
 
 
 class SimulatedSite:
@@ -380,132 +398,53 @@ class SimulatedSite:
         return self._network.open(self._node)
 
 
-class PendingCall:
-    """A call that has been made and may not have ended yet."""
-
-    def __init__(self, service: str) -> None:
-        self.service = service
-        self.done = False
-        self._value: Any = None
-        self._error: Exception | None = None
-
-    def end(self, effect: Reply | Refuse) -> None:
-        self.done = True
-        if isinstance(effect, Reply):
-            self._value = effect.value
-        else:
-            self._error = effect.error
-
-    def result(self) -> Any:
-        if self._error is not None:
-            raise self._error
-        return self._value
-
-
-class SimulatedConnection:
+class SimulatedConnection(Inbox):
     """A federate's session at a node of the network.  Waiting for an answer lets virtual time pass."""
 
     def __init__(self, network: SimulatedNetwork, node: str, session: int) -> None:
+        super().__init__(network.node(node), session, clock=lambda: network.clock.now)
         self._network = network
-        self._node = node
-        self._session = session
-        self._numbers = 0
-        self._pending: dict[int, PendingCall] = {}
-        self._inbox: deque[Callback] = deque()
-        self._urgent = LastMile()
-        self._gone = False
+        self._host = network.host(node)
+        self.node = node
+        self._host.effects.inboxes[session] = self
 
-    @property
-    def node(self) -> str:
-        return self._node
-
-    @property
-    def session(self) -> int:
-        return self._session
-
-    def begin(self, service: str, arguments: tuple[Any, ...]) -> PendingCall:
+    def begin(self, service: str, arguments: tuple[object, ...]) -> PendingCall:
         """Make a call without waiting for its end."""
-        if self._gone:
-            raise NotConnected(f"the session at node {self._node!r} is gone")
-        self._numbers += 1
-        pending = PendingCall(service)
-        self._pending[self._numbers] = pending
-        node = self._network.node(self._node)
-        effects = node.call(self._session, self._numbers, service, arguments, self._network.clock.now)
-        self._network.perform(self._node, effects)
-        return pending
+        if self.closed:
+            raise NotConnected(f"the session at node {self.node!r} is gone")
+        node = self._network.node(self.node)
+        made = PendingCall(self.session, service)
+        number = self._host.number(made)
+        self._host.perform(node.call(self.session, number, service, arguments, self.now()))
+        return made
 
-    def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
-        pending = self.begin(service, arguments)
-        if not self._network.run_until(lambda: pending.done):
+    def call(self, service: str, arguments: tuple[object, ...]) -> object:
+        made = self.begin(service, arguments)
+        if not self._network.run_until(made.has_come):
             raise RTIinternalError(
-                f"{service} at node {self._node!r} was never answered: nothing more happens in the network"
+                f"{service} at node {self.node!r} was never answered: nothing more happens in the network"
             )
-        return pending.result()
-
-    def handle(self, effect: Callback | Reply | Refuse) -> None:
-        if isinstance(effect, Callback):
-            self._inbox.append(effect)
-        else:
-            self._pending.pop(effect.number).end(effect)
-
-    def now(self) -> float:
-        return self._network.clock.now
-
-    def take(self) -> Callback | None:
-        callback = self._urgent.take(self._inbox)
-        if callback is not None and not self._gone:
-            self._network.node(self._node).handles(self._session, callback)
-        if callback is not None and callback.method in PAUSES and not self._gone:
-            self._network.node(self._node).took(self._session, callback.method)
-        if isinstance(callback, UrgentCallback) and not self._gone:
-            node = self._network.node(self._node)
-            if node.watched and callback.ticket:
-                node.began(self._session, callback.ticket, self._network.clock.now)
-        return callback
+        return made.result()
 
     def finished(self, callback: UrgentCallback) -> None:
-        if not self._gone:
-            node = self._network.node(self._node)
-            effects = node.done(self._session, callback.ticket, self._network.clock.now)
-            self._network.perform(self._node, effects)
-
-    def pending(self) -> bool:
-        return bool(self._inbox) or self._urgent.waiting > 0
+        if not self.closed:
+            node = self._network.node(self.node)
+            self._host.perform(node.done(self.session, callback.ticket, self.now()))
 
     def wait(self, seconds: float | None) -> bool:
-        deadline = None if seconds is None else self._network.clock.now + seconds
-        self._network.run_until(lambda: self.pending() or self._gone, deadline)
+        deadline = None if seconds is None else self.now() + seconds
+        self._network.run_until(lambda: self.pending() or self.closed, deadline)
         return self.pending()
 
-    def forget_federation(self) -> None:
-        drop_federation(self._inbox)
-        self._urgent.clear()
-
     def close(self) -> None:
-        if not self._gone:
-            self._network.node(self._node).close_session(self._session)
-            self._end("the connection was closed")
+        if not self.closed:
+            self._network.node(self.node).close_session(self.session)
+            self._host.end(self.session, "the connection was closed")
 
     def leave(self) -> None:
         self.lose()
 
     def lose(self) -> None:
-        if not self._gone:
-            self._end("the connection was broken off")
-            effects = self._network.node(self._node).session_lost(self._session, self._network.clock.now)
-            self._network.perform(self._node, effects)
-
-    def crashed(self) -> None:
-        """The node is gone; the federate hears of it as of any lost connection."""
-        fault = f"node {self._node!r} has crashed"
-        self._end(fault)
-        self._inbox.append(Callback(self._session, "connection_lost", (fault,)))
-
-    def _end(self, why: str) -> None:
-        self._gone = True
-        self._network.forget(self._node, self._session)
-        for number, pending in self._pending.items():
-            error = RTIinternalError(f"{pending.service} was never answered: {why}")
-            pending.end(Refuse(self._session, number, error))
-        self._pending.clear()
+        if not self.closed:
+            self._host.end(self.session, "the connection was broken off")
+            self._host.perform(self._network.node(self.node).session_lost(self.session, self.now()))

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from weft.interest.matching.overlaps import Change, Overlaps
+from weft.interest.matching.overlaps import OverlapChange, Overlaps
 from weft.interest.matching.tree import BoxTree
 
 if TYPE_CHECKING:
     from weft.interest.matching.sweep import Boxes, Pairs
 
-__all__ = ["BoxTree", "Change", "Overlaps", "match"]
+__all__ = ["BoxTree", "OverlapChange", "Overlaps", "match"]
 
 
 def match(updates: Boxes, subscriptions: Boxes, closed: bool = False) -> Pairs:

@@ -15,7 +15,7 @@ from weft.interest.matching.tree import Box, BoxTree
 Name = Hashable
 
 
-class Change(NamedTuple):
+class OverlapChange(NamedTuple):
     """Regions of the other side that a region overlaps since now, and no longer."""
 
     gained: set[Name]
@@ -29,11 +29,11 @@ class Overlaps:
         self.updates = Side(dimensions)
         self.subscriptions = Side(dimensions)
 
-    def set_update(self, name: Name, boxes: Sequence[Box]) -> Change:
+    def set_update(self, name: Name, boxes: Sequence[Box]) -> OverlapChange:
         """The update region of that name now has these boxes; none at all takes it away."""
         return _set(self.updates, self.subscriptions, name, boxes)
 
-    def set_subscription(self, name: Name, boxes: Sequence[Box]) -> Change:
+    def set_subscription(self, name: Name, boxes: Sequence[Box]) -> OverlapChange:
         """The subscription region of that name now has these boxes; none at all takes it away."""
         return _set(self.subscriptions, self.updates, name, boxes)
 
@@ -97,7 +97,7 @@ class Side:
         return found
 
 
-def _set(mine: Side, theirs: Side, name: Name, boxes: Sequence[Box]) -> Change:
+def _set(mine: Side, theirs: Side, name: Name, boxes: Sequence[Box]) -> OverlapChange:
     mine.place(name, boxes)
     before = mine.overlaps.get(name, NOBODY)
     after = theirs.overlapping(boxes)
@@ -110,4 +110,4 @@ def _set(mine: Side, theirs: Side, name: Name, boxes: Sequence[Box]) -> Change:
         mine.overlaps[name] = after
     else:
         mine.overlaps.pop(name, None)
-    return Change(gained, lost)
+    return OverlapChange(gained, lost)

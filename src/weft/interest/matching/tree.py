@@ -31,14 +31,14 @@ Box = tuple[int, ...]
 Numbers: TypeAlias = "array[int]"
 
 
-class Node:
+class TreeNode:
     """A leaf has `keys`, and the `bounds` of their boxes in the same order; an inner node has two sides instead."""
 
     __slots__ = (
         "bounds", "changes", "dimension", "high", "keys", "limit", "low", "parent", "reach", "size", "split",
     )  # fmt: skip
 
-    def __init__(self, parent: Node | None, dimensions: int) -> None:
+    def __init__(self, parent: TreeNode | None, dimensions: int) -> None:
         self.parent = parent
         self.size = 0
         self.reach: list[int] = [0] * dimensions  # means nothing where the node is empty
@@ -48,8 +48,8 @@ class Node:
         self.changes = 0  # boxes put and taken since the subtree was built
         self.dimension = -1  # a place in a box: lower bounds come first, then upper bounds
         self.split = 0
-        self.low: Node | None = None
-        self.high: Node | None = None
+        self.low: TreeNode | None = None
+        self.high: TreeNode | None = None
 
 
 class BoxTree:
@@ -57,8 +57,8 @@ class BoxTree:
 
     def __init__(self, dimensions: int) -> None:
         self.dimensions = dimensions
-        self.root = Node(None, dimensions)
-        self.leaf_of: dict[Hashable, Node] = {}
+        self.root = TreeNode(None, dimensions)
+        self.leaf_of: dict[Hashable, TreeNode] = {}
 
     def __len__(self) -> int:
         return self.root.size
@@ -79,7 +79,7 @@ class BoxTree:
             return found
         d = self.dimensions
         lowers, uppers = box[:d], box[d:]
-        waiting: list[Node] = [self.root]
+        waiting: list[TreeNode] = [self.root]
         while waiting:
             node = waiting.pop()
             low, high = node.low, node.high
@@ -132,7 +132,7 @@ class BoxTree:
         self._put(key, box)
         return before
 
-    def _cut_out(self, leaf: Node, key: Hashable) -> Box:
+    def _cut_out(self, leaf: TreeNode, key: Hashable) -> Box:
         """Take a box from its leaf; the last one of the leaf gets its place."""
         width = 2 * self.dimensions
         keys, bounds = leaf.keys, leaf.bounds
@@ -154,7 +154,7 @@ class BoxTree:
                 raise ValueError(f"nothing lies in [{box[k]}, {box[d + k]})")
         return box
 
-    def _home(self, box: Box) -> Node:
+    def _home(self, box: Box) -> TreeNode:
         """The leaf for a box."""
         node = self.root
         while True:
@@ -169,8 +169,8 @@ class BoxTree:
         leaf.bounds.extend(box)
         self.leaf_of[key] = leaf
         d = self.dimensions
-        node: Node | None = leaf
-        heavy: Node | None = None
+        node: TreeNode | None = leaf
+        heavy: TreeNode | None = None
         while node is not None:
             reach = node.reach
             if node.size:
@@ -189,10 +189,10 @@ class BoxTree:
         elif leaf.size > leaf.limit:
             self._split(leaf)
 
-    def _took(self, leaf: Node, box: Box) -> None:
+    def _took(self, leaf: TreeNode, box: Box) -> None:
         """A box has been taken from the leaf."""
-        node: Node | None = leaf
-        heavy: Node | None = None
+        node: TreeNode | None = leaf
+        heavy: TreeNode | None = None
         shrinks = True
         while node is not None:
             node.size -= 1
@@ -208,12 +208,12 @@ class BoxTree:
         if heavy is not None:
             self._rebuild(heavy)
 
-    def _changed(self, leaf: Node, before: Box, after: Box) -> None:
+    def _changed(self, leaf: TreeNode, before: Box, after: Box) -> None:
         """A box moved within its leaf; only how far nodes reach may change."""
         d = self.dimensions
         if before[d:] == after[d:]:
             return
-        node: Node | None = leaf
+        node: TreeNode | None = leaf
         while node is not None:
             reach = node.reach
             changed = False
@@ -227,7 +227,7 @@ class BoxTree:
                 return
             node = node.parent
 
-    def _shrink(self, node: Node, gone: Box) -> bool:
+    def _shrink(self, node: TreeNode, gone: Box) -> bool:
         """Take back the reach of a node that no longer holds a box; did it change?"""
         d = self.dimensions
         changed = False
@@ -249,13 +249,13 @@ class BoxTree:
 
     # Shape
 
-    def _take_out(self, leaf: Node, parent: Node) -> None:
+    def _take_out(self, leaf: TreeNode, parent: TreeNode) -> None:
         """An empty leaf: its parent becomes what the other side is."""
         other = parent.high if parent.low is leaf else parent.low
         assert other is not None
         self._become(parent, other)
 
-    def _become(self, node: Node, other: Node) -> None:
+    def _become(self, node: TreeNode, other: TreeNode) -> None:
         """Keep the node, which its parent knows, and give it what the other has."""
         node.size, node.reach = other.size, other.reach
         node.changes, node.limit = other.changes, other.limit
@@ -267,10 +267,10 @@ class BoxTree:
         for key in node.keys:
             self.leaf_of[key] = node
 
-    def _rebuild(self, node: Node) -> None:
+    def _rebuild(self, node: TreeNode) -> None:
         keys: list[Hashable] = []
         bounds: Numbers = array("q")
-        waiting: list[Node] = [node]
+        waiting: list[TreeNode] = [node]
         while waiting:
             one = waiting.pop()
             keys += one.keys
@@ -282,9 +282,9 @@ class BoxTree:
         node.keys, node.bounds = keys, bounds
         self._split(node)
 
-    def _split(self, top: Node) -> None:
+    def _split(self, top: TreeNode) -> None:
         """Make a subtree of a leaf that is too large, as balanced as its corners allow."""
-        waiting: list[Node] = [top]
+        waiting: list[TreeNode] = [top]
         while waiting:
             node = waiting.pop()
             node.changes = 0
@@ -296,11 +296,11 @@ class BoxTree:
             else:
                 waiting += self._deal(node)
 
-    def _deal(self, node: Node) -> list[Node]:
+    def _deal(self, node: TreeNode) -> list[TreeNode]:
         """Give the boxes of a node to two new sides of it."""
         d = self.dimensions
         width = 2 * d
-        low, high = Node(node, d), Node(node, d)
+        low, high = TreeNode(node, d), TreeNode(node, d)
         split, bounds = node.split, node.bounds
         start = 0
         for key, bound in zip(node.keys, bounds[node.dimension :: width], strict=True):
@@ -314,7 +314,7 @@ class BoxTree:
         node.low, node.high, node.keys, node.bounds = low, high, [], array("q")
         return [low, high]
 
-    def _cut(self, node: Node) -> bool:
+    def _cut(self, node: TreeNode) -> bool:
         """Choose dimension and place of a split; False where all boxes are equal."""
         best, widest = -1, 0
         for k in range(2 * self.dimensions):
@@ -334,18 +334,18 @@ class BoxTree:
         return True
 
 
-def _is_heavy(node: Node) -> bool:
+def _is_heavy(node: TreeNode) -> bool:
     low, high = node.low, node.high
     if low is None or high is None or node.size <= 2 * LEAF or node.changes <= CHANGED * node.size:
         return False
     return max(low.size, high.size) > HEAVY * node.size
 
 
-def _box(leaf: Node, place: int, width: int) -> Box:
+def _box(leaf: TreeNode, place: int, width: int) -> Box:
     return tuple(leaf.bounds[place * width : (place + 1) * width])
 
 
-def _search_leaf(leaf: Node, sought: Box, d: int, found: list[Hashable]) -> None:
+def _search_leaf(leaf: TreeNode, sought: Box, d: int, found: list[Hashable]) -> None:
     keys, bounds = leaf.keys, leaf.bounds
     if d == 2:  # most routing spaces are maps, and unrolled this is three times as fast
         left, bottom, right, top = sought

@@ -1,4 +1,4 @@
-"""Channels: which nodes a message is sent to, by the strategy that the federation was created with (docs/ddm.md).
+"""Channels: which nodes a message is sent to, by the strategy that the federation was created with (docs/explanation/ddm.md).
 
 `ddm.matching` says who gets a message.  That is the same under every strategy; what differs is which *other nodes* it is
 sent to, and so what has to be dropped there:

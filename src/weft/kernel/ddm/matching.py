@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from weft.fom.catalog import InteractionClassEntry
-from weft.interest import Extent, Wish, stronger
+from weft.interest import AttributeWish, Extent, stronger
 from weft.kernel.state.federation import Federation, Instance, Member
 from weft.kernel.state.region_index import MANY
 from weft.kernel.state.region_state import Extents, OwnedRegion, Where
@@ -72,7 +72,7 @@ def completed(federation: Federation, extent: Extent, available: frozenset[Dimen
 
 def wishes(
     federation: Federation, member: Member, object_class: ObjectClassHandle, where: Where | None
-) -> dict[AttributeHandle, Wish] | None:
+) -> dict[AttributeHandle, AttributeWish] | None:
     """What the member wants of an instance that is there, of what it subscribes at that class."""
     declared = member.declared
     plain = declared.subscribed.get(object_class)

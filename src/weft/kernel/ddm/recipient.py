@@ -7,7 +7,7 @@ regions.
 from __future__ import annotations
 
 from weft.fom.catalog import InteractionClassEntry
-from weft.interest import Wish
+from weft.interest import AttributeWish
 from weft.kernel.ddm import matching
 from weft.kernel.state import overrides
 from weft.kernel.state.federation import Federation, Instance, Member
@@ -77,7 +77,7 @@ def of_attributes(
     wanted: list[AttributeHandle],
     where: Where | None,
     sent: int = -1,
-    subscribed: dict[AttributeHandle, Wish] | None = None,
+    subscribed: dict[AttributeHandle, AttributeWish] | None = None,
 ) -> list[Recipient]:
     """Of these attributes, each recipient with its own; `sent`: how many were sent, if all of them need not be named.
 

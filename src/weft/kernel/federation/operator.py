@@ -48,7 +48,7 @@ PAUSED = "operator_paused"
 RESUMED = "operator_resumed"
 STEPPED = "operator_stepped"
 GATE_MOVED = "gate_moved"
-COMMANDS = (PAUSED, RESUMED, STEPPED, GATE_MOVED)
+COMMANDS: tuple[str, ...] = (PAUSED, RESUMED, STEPPED, GATE_MOVED)
 
 
 # --- what the operator asks for -----------------------------------------------------------------------------------

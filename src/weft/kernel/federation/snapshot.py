@@ -3,7 +3,7 @@
 For two purposes: a federation save, and the beginning of a node that gets its first member of a federation.  The law, tested:
 a federation made of a snapshot behaves as the original from there on.
 
-    snapshot(federation, now)    everything but what can be worked out again (routes, audiences, plans)
+    snapshot(federation, now)    everything but what can be worked out again (recipients, plans)
     restored(data, now)          a federation from it
 
 Orders matter (callbacks follow them), so maps are lists of pairs.  Handles are their numbers.  What instances share (owners,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from weft.interest import Declared
-from weft.interest.declarations import Wish
+from weft.interest.declarations import AttributeWish
 from weft.kernel.federation.snapshot_regions import restore_subscriptions, subscriptions_data
 from weft.kernel.federation.snapshot_times import add_clock, add_flags, clock_data, flags_data
 from weft.kernel.state.federation import Member, Switches
@@ -125,7 +125,7 @@ def member_from(data: dict[str, Any], sources: list[Source]) -> Member:
     attributes, interactions = _keys_from(AttributeHandle), _keys_from(InteractionClassHandle)
     declared.published = _map_from(ObjectClassHandle, data["published"], attributes)
     declared.subscribed = _map_from(
-        ObjectClassHandle, data["subscribed"], _nested(AttributeHandle, lambda wish: Wish(*wish))
+        ObjectClassHandle, data["subscribed"], _nested(AttributeHandle, lambda wish: AttributeWish(*wish))
     )
     declared.sends = interactions(data["sends"])
     declared.receives = _map_from(InteractionClassHandle, data["receives"])

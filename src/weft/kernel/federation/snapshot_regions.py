@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from weft.interest import Extent, SpaceTime, Wish
+from weft.interest import AttributeWish, Extent, SpaceTime
 from weft.kernel.ddm import instance_regions, matching
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.region_state import OwnedRegion, Placement
@@ -111,12 +111,12 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _wish(wish: Wish | None) -> list[Any] | None:
+def _wish(wish: AttributeWish | None) -> list[Any] | None:
     return None if wish is None else list(wish)
 
 
-def _wish_from(data: list[Any] | None) -> Wish | None:
-    return None if data is None else Wish(*data)
+def _wish_from(data: list[Any] | None) -> AttributeWish | None:
+    return None if data is None else AttributeWish(*data)
 
 
 # --- back -----------------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ def restore_subscriptions(member: Member, data: Any) -> None:
     for object_class, attribute, held in attributes:
         at, wanted = ObjectClassHandle.of(object_class), [AttributeHandle.of(attribute)]
         for region, *wish in held:
-            declared.subscribe_at(at, wanted, [RegionHandle.of(region)], Wish(*wish))
+            declared.subscribe_at(at, wanted, [RegionHandle.of(region)], AttributeWish(*wish))
     for interaction, held in interactions:
         for region, active in held:
             declared.receive_at(InteractionClassHandle.of(interaction), [RegionHandle.of(region)], active)

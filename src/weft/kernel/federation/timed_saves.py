@@ -35,7 +35,7 @@ from weft.model.time import LogicalTime
 REQUEST = "request_federation_save"
 SAVE_ASKED = "save_asked"
 SAVE_REFUSED = "save_refused"
-COMMANDS = (SAVE_ASKED, SAVE_REFUSED)
+COMMANDS: tuple[str, ...] = (SAVE_ASKED, SAVE_REFUSED)
 """Commands by which the home begins and ends to ask the nodes.  (What it says when the time has come is in `federation.save`.)"""
 
 

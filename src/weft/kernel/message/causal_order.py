@@ -1,4 +1,4 @@
-"""Causal, total and priority order in the way of a message (S0-1 … S0-6, S0-16; docs/ordering.md).
+"""Causal, total and priority order in the way of a message (S0-1 … S0-6, S0-16; docs/explanation/ordering.md).
 
 `message.pipeline` asks here, once a message is validated, whether it has causal or total order; if so, it goes on from here.
 
@@ -49,8 +49,7 @@ from weft.model.enums import OrderType
 from weft.model.errors import OrderingError
 from weft.model.handles import AttributeHandle, FederateHandle
 from weft.model.packed import PackedValues
-from weft.ordering import Message as Stamped
-from weft.ordering import Mses, Tag, decode_tag, encode_tags
+from weft.ordering import Mses, Tag, TaggedMessage, decode_tag, encode_tags
 
 ORDERS_USED = "orders_used"
 """The command that says: messages of such orders are sent, though the object model names none."""
@@ -231,7 +230,7 @@ class CausalOrder(OrderState):
         if step.federation.recorder is not None and process.number != SEQUENCER:
             self._record(step, process, way, parcel, tag, control)
         for number in way.here:
-            self._admit(step, number, Stamped(parcel, tag))
+            self._admit(step, number, TaggedMessage(parcel, tag))
 
     def _record(
         self, step: Step, process: Process, way: Way, parcel: Ordered, tag: Tag, control: int
@@ -296,7 +295,7 @@ class CausalOrder(OrderState):
         for number in tag.destinations:
             node = places[number] if number < known else ""
             if node == step.node:
-                self._admit(step, number, Stamped(parcel, tag), forwarded)
+                self._admit(step, number, TaggedMessage(parcel, tag), forwarded)
             elif node:
                 elsewhere = True
         if elsewhere and not forwarded and tag.view == self.view:
@@ -305,7 +304,7 @@ class CausalOrder(OrderState):
                 kept = self.recent[tag.source] = deque(maxlen=KEPT)
             kept.append(parcel)
 
-    def _admit(self, step: Step, number: int, stamped: Stamped, forwarded: bool = False) -> None:
+    def _admit(self, step: Step, number: int, stamped: TaggedMessage, forwarded: bool = False) -> None:
         process = self._process(step, number)
         tag = stamped.tag
         if process is None or tag is None:
@@ -324,7 +323,7 @@ class CausalOrder(OrderState):
             for released in ready:
                 self._deliver(step, process, released)
 
-    def _record_wait(self, step: Step, process: Process, kind: str, stamped: Stamped) -> None:
+    def _record_wait(self, step: Step, process: Process, kind: str, stamped: TaggedMessage) -> None:
         recorder = step.federation.recorder
         member = step.federation.members.get(process.handle)
         parcel = stamped.payload
@@ -333,7 +332,7 @@ class CausalOrder(OrderState):
 
     # --- to a federate here -----------------------------------------------------------------------------------
 
-    def _deliver(self, step: Step, process: Process, stamped: Stamped) -> None:
+    def _deliver(self, step: Step, process: Process, stamped: TaggedMessage) -> None:
         self.counts.delivered += 1
         federation = step.federation
         parcel = stamped.payload

@@ -1,4 +1,5 @@
-"""The end of a view: what is lost with a node, or on the way, must not stop what depends on it (S0-16; docs/ordering.md).
+"""The end of a view: what is lost with a node, or on the way, must not stop what depends on it (S0-16;
+docs/explanation/ordering.md).
 
 A message in causal order waits for those before it.  If one of these is lost for good, somebody has to say so, to all at once.
 What may lose messages is told to the kernel: a node that went away, was started again, took this one for gone, or to which there

@@ -23,13 +23,13 @@ from weft.kernel.recording import message_rows
 from weft.kernel.state import overrides
 from weft.kernel.state.effects import Transmit
 from weft.kernel.state.federation import Federation, Instance, Member
-from weft.kernel.state.messages import Interaction, Message, Recipient, Update, attributes_of
+from weft.kernel.state.messages import Interaction, Message, Recipient, Update, attributes_of, numbered
 from weft.kernel.state.mom_state import add
 from weft.kernel.state.parcels import Data
 from weft.kernel.state.recipients import count_received
 from weft.kernel.state.region_state import Extents, OwnedRegion, Where
 from weft.kernel.state.step import Step
-from weft.kernel.state.topics import EVERYWHERE, Condition, Distribution, Logged, Name, Topic
+from weft.kernel.state.topics import EVERYWHERE, Condition, Distribution, LoggedMessage, Name, Topic
 from weft.kernel.time import tso_queue
 from weft.model.deliveries import AttributeValues, Reflection, is_timestamped
 from weft.model.errors import InvalidLogicalTime
@@ -66,7 +66,8 @@ class DeliveryAsOf(Distribution):
         federation = step.federation
         member = step.member
         message.own()
-        logged = Logged(message)
+        numbered(message)
+        logged = LoggedMessage(message)
         require_before_tbound(federation, member, logged.time)
         at = message.at
         topic = topic_of(federation, entry.handle, federation.catalog.available_to_interaction_class(entry))
@@ -101,7 +102,8 @@ class DeliveryAsOf(Distribution):
         federation = step.federation
         member = step.member
         message.own()
-        logged = Logged(message)
+        numbered(message)
+        logged = LoggedMessage(message)
         require_before_tbound(federation, member, logged.time)
         where = matching.part_of(matching_at_time.where_is(federation, instance, logged.time), sent)
         message.where = where
@@ -349,12 +351,12 @@ def subscriptions(member: Member, among: Any = None) -> list[tuple[Any, Attribut
     for object_class, held in declared.subscribed_at.items():
         for attribute, regions in held.items():
             found.update({(object_class, attribute, region): None for region in regions})
-    for kind, timed in declared.timed.of.items():
-        found.update({(kind, attribute, region): None for attribute, region in timed})
+    for object_class, timed in declared.timed.of.items():
+        found.update({(object_class, attribute, region): None for attribute, region in timed})
     for interaction, heard in declared.receives_at.items():
         found.update({(interaction, None, region): None for region in heard})
-    for kind, received in declared.timed_receives.of.items():
-        found.update({(kind, None, region): None for _, region in received})
+    for interaction, received in declared.timed_receives.of.items():
+        found.update({(interaction, None, region): None for _, region in received})
     chosen = None if among is None else frozenset(among)
     return [one for one in found if chosen is None or one[2] in chosen]
 
@@ -393,7 +395,7 @@ def _boxes(topic: Topic, how: Any, extent: Any) -> tuple[Any, ...]:
 
 def log_again(federation: Federation, message: Interaction | Update) -> None:
     """Of a federation that was restored.  Who wants it has it: a save waits for what is under way."""
-    logged = Logged(message)
+    logged = LoggedMessage(message)
     if isinstance(message, Interaction):
         entry = federation.catalog.interaction_classes[message.interaction_class]
         available = federation.catalog.available_to_interaction_class(entry)

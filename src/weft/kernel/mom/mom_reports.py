@@ -26,7 +26,7 @@ from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.region_state import Extents
 from weft.kernel.state.step import Step
 from weft.kernel.time import tso_queue
-from weft.model.deliveries import ReceivedInteraction
+from weft.model.deliveries import DeliveredInteraction
 from weft.model.enums import ServiceGroup
 from weft.model.errors import EncodingError
 from weft.model.handles import FederateHandle, Handle, InteractionClassHandle, ObjectInstanceHandle
@@ -238,7 +238,7 @@ def callbacks(step: Step, effects: Iterable[Effect]) -> None:
             method = effect.method
             delivery = effect.delivery
             from_rti = (
-                isinstance(delivery, ReceivedInteraction) and delivery.producer == federation.rti.handle
+                isinstance(delivery, DeliveredInteraction) and delivery.producer == federation.rti.handle
             )
             if not from_rti:
                 invoked(step, observed[effect.session], method, None, effect.arguments, None)

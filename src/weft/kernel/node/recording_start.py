@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from weft.interest import SpaceTime, Wish
+from weft.interest import AttributeWish, SpaceTime
 from weft.kernel.ddm import matching_at_time
 from weft.kernel.message import discovery
 from weft.kernel.recording.callback_rows import lookahead
@@ -158,7 +158,7 @@ class _Standing:
                 way = service if how else f"un{service}"
                 more: dict[str, Any] = {
                     "region": region.number,
-                    **(_rate(how) if isinstance(how, Wish) else {}),
+                    **(_rate(how) if isinstance(how, AttributeWish) else {}),
                 }
                 self._row(
                     "declare",
@@ -177,7 +177,7 @@ class _Standing:
             nearest = discovery.would_discover(federation, member, instance.entry, instance.owners, where)
             if nearest is not None and federation.known_class(member, instance) != nearest:
                 row = plain("call", "local_delete_object_instance", member, ("class", instance.entry.name))
-                more = {"detail": IN_FORCE}
+                more: dict[str, object] = {"detail": IN_FORCE}
                 note(self.turn, self.recorder, row, thing=instance.handle.number, more=more)
 
     # --- logical time -------------------------------------------------------------------------------------------
@@ -220,5 +220,5 @@ def _names(entry: Any, attributes: Iterable[AttributeHandle]) -> tuple[str, ...]
     return tuple([entry.attributes[one].name for one in sorted(attributes)])
 
 
-def _rate(wish: Wish) -> dict[str, Any]:
+def _rate(wish: AttributeWish) -> dict[str, Any]:
     return {"detail": f"{IN_FORCE}, update rate {wish.rate}"} if wish.rate else {}

@@ -1,5 +1,5 @@
 """A federate as a consumer with QoS: how urgent its classes are, by when it should have dealt with them, and which messages it
-wants in groups (docs/urgency.md).
+wants in groups (docs/explanation/urgency.md).
 
 Kept at the federate's own node; a member that has asked for nothing has none (`Member.qos`), and its messages do not come here.
 A class stands for itself and all below it, and what is said of the nearest class counts: first what the federate has said, then
@@ -29,9 +29,9 @@ from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.model.deliveries import (
+    DeliveredDirectedInteraction,
+    DeliveredInteraction,
     Delivery,
-    ReceivedDirectedInteraction,
-    ReceivedInteraction,
     Removal,
     delivery_from,
     values_of,
@@ -149,7 +149,7 @@ class Qos:
     def class_of(self, delivery: Delivery) -> InteractionClassEntry | ObjectClassEntry | None:
         """The class that a message is received at, or its object is known as; None if that is gone."""
         federation = self.federation
-        if isinstance(delivery, (ReceivedInteraction, ReceivedDirectedInteraction)):
+        if isinstance(delivery, (DeliveredInteraction, DeliveredDirectedInteraction)):
             return federation.catalog.interaction_classes.get(delivery.interaction_class)
         about = delivery.object_instance()
         if about is None:

@@ -20,10 +20,10 @@ from typing import Any
 
 from weft.channel.correlation import (
     Arrival,
+    CorrelationStep,
     LeafNode,
     Owner,
     Registration,
-    Step,
     TimerLeaf,
     in_order,
     steps_to,
@@ -69,7 +69,7 @@ class Group(Owner):
         self._timers = timers
         self._fired = fired
         self._arrived = 0
-        self._steps: dict[tuple[int, ...], Step] = {}
+        self._steps: dict[tuple[int, ...], CorrelationStep] = {}
         dependency = self._understand(asked, 0)
         check(dependency)
         self._registration = Registration(self, 1, dependency)
@@ -125,7 +125,7 @@ class Group(Owner):
 
     def _understand(self, data: Any, depth: int) -> Dependency:
         if not isinstance(data, (list, tuple)) or not data or depth > 64:
-            raise ChannelError(f"{str(data)[:100]} is no dependency; see docs/urgency.md")
+            raise ChannelError(f"{str(data)[:100]} is no dependency; see docs/explanation/urgency.md")
         word, *rest = data
         if word == "on" and len(rest) == 4:
             self.patterns.append(_pattern(rest))
@@ -137,13 +137,13 @@ class Group(Owner):
         if word in ("all", "any"):
             parts = [self._understand(part, depth + 1) for part in rest]
             return all_of(*parts) if word == "all" else any_of(*parts)
-        raise ChannelError(f"{str(data)[:100]} is no dependency; see docs/urgency.md")
+        raise ChannelError(f"{str(data)[:100]} is no dependency; see docs/explanation/urgency.md")
 
 
 def _pattern(data: list[Any]) -> Pattern:
     word, number, attributes, sender = data
     if word not in ("interaction", "object") or not isinstance(number, int) or not isinstance(sender, str):
-        raise ChannelError(f"{str(data)[:100]} names no class to wait for; see docs/urgency.md")
+        raise ChannelError(f"{str(data)[:100]} names no class to wait for; see docs/explanation/urgency.md")
     kind: Handle = (
         InteractionClassHandle.of(number) if word == "interaction" else ObjectClassHandle.of(number)
     )

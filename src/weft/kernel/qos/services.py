@@ -17,8 +17,14 @@ from weft.kernel.state.step import Step
 from weft.model.errors import AttributeNotDefined, ChannelError, RTIinternalError
 from weft.model.handles import AttributeHandle, Handle, InteractionClassHandle, ObjectClassHandle
 
-SERVICES = ("set_class_qos", "query_qos", "correlate", "correlate_singly", "cancel_correlation")
-ALWAYS = ("set_class_qos", "query_qos")
+SERVICES: tuple[str, ...] = (
+    "set_class_qos",
+    "query_qos",
+    "correlate",
+    "correlate_singly",
+    "cancel_correlation",
+)
+ALWAYS: tuple[str, ...] = ("set_class_qos", "query_qos")
 """Also while the federation is saved or restored."""
 
 SHORTEST = 0.001  # seconds of an interval

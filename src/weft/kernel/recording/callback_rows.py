@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from weft.kernel.recording.message_rows import note
 from weft.kernel.recording.order_rows import names_of
@@ -13,10 +13,10 @@ from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.model.deliveries import (
     AttributeValues,
+    DeliveredDirectedInteraction,
+    DeliveredInteraction,
     Delivery,
     ParameterValues,
-    ReceivedDirectedInteraction,
-    ReceivedInteraction,
     Reflection,
     Removal,
     checked,
@@ -102,7 +102,7 @@ def _removed(step: Step, recorder: Recorder, member: Member, removal: Removal, n
 
 
 def _transportation_of(delivery: Delivery) -> TransportationTypeHandle:
-    if isinstance(delivery, (ReceivedInteraction, ReceivedDirectedInteraction, Reflection)):
+    if isinstance(delivery, (DeliveredInteraction, DeliveredDirectedInteraction, Reflection)):
         return delivery.transportation
     raise TypeError(f"{delivery!r} has no transportation")
 
@@ -112,7 +112,7 @@ def _kind_of(federation: Federation, delivery: Delivery) -> tuple[object, ...]:
     if isinstance(delivery, Reflection):
         of = federation.class_of(delivery.instance)
         return (None if of is None else of.handle), delivery.transportation, *_items(delivery.values)
-    if isinstance(delivery, (ReceivedInteraction, ReceivedDirectedInteraction)):
+    if isinstance(delivery, (DeliveredInteraction, DeliveredDirectedInteraction)):
         return delivery.interaction_class, delivery.transportation, *_items(delivery.values)
     return ()
 
@@ -160,7 +160,7 @@ def _granted(turn: Turn, recorder: Recorder, member: Member, effect: Callback) -
     note(turn, recorder, plain("grant", effect.method, member), time=time, more=more)
 
 
-def lookahead(value: Any) -> dict[str, Any]:
+def lookahead(value: int | float) -> dict[str, object]:
     return {"lookahead_float" if isinstance(value, float) else "lookahead_int": value}
 
 
@@ -170,7 +170,7 @@ def _told(step: Step, recorder: Recorder, member: Member, effect: Callback) -> N
     arguments = effect.arguments
     thing = NO_OBJECT
     row = plain("callback", effect.method, member)
-    more: dict[str, Any] | None = None
+    more: dict[str, object] | None = None
     if arguments and isinstance(arguments[0], ObjectInstanceHandle):
         thing = arguments[0].number
         instance = federation.instances.get(arguments[0])

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
-from weft.interest import Extent, Wish
+from weft.interest import AttributeWish, Extent
 from weft.kernel.ddm import instance_regions, matching
 from weft.kernel.message import advisories, deliver_as_of, discovery, pipeline
 from weft.kernel.services import declaration, ownership_transfers, timed_changes
@@ -255,8 +255,10 @@ def _drop(step: Step, region: RegionHandle) -> None:
     member = step.member
     changed = deliver_as_of.subscriptions(member, [region])
     for kind, what, _ in changed:  # such as are over, or never began
-        declared = member.declared.timed_receives if what is None else member.declared.timed
-        declared.forget(kind, [(what, region)])
+        if what is None:
+            member.declared.timed_receives.forget(kind, [(None, region)])
+        else:
+            member.declared.timed.forget(kind, [(what, region)])
     timed_changes.untimed(step, changed)
     del step.federation.ddm.regions[region]
 
@@ -355,7 +357,7 @@ def _write(
     member: Member,
     object_class: ObjectClassHandle,
     pairs: preconditions.Pairs,
-    wish: Wish | None,
+    wish: AttributeWish | None,
     timed: As,
 ) -> Any:
     """As of a time, or for all times; until when it holds."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from weft.fom.catalog import ObjectClassEntry
-from weft.interest import Wish
+from weft.interest import AttributeWish
 from weft.kernel.message import advisories, discovery, update_rates
 from weft.kernel.services import ownership_transfers, timed_changes
 from weft.kernel.state import preconditions
@@ -155,13 +155,13 @@ def subscribe_object_class_attributes(
         resubscribed(step, entry)
 
 
-def wish(federation: Federation, active: bool, update_rate: str) -> Wish:
+def wish(federation: Federation, active: bool, update_rate: str) -> AttributeWish:
     if update_rate and update_rate not in federation.catalog.model.update_rates:
         known = ", ".join(federation.catalog.model.update_rates) or "none"
         raise InvalidUpdateRateDesignator(
             f"{update_rate!r} is no update rate of the object model (it has {known})"
         )
-    return Wish(active, update_rate)
+    return AttributeWish(active, update_rate)
 
 
 def resubscribed(step: Step, entry: ObjectClassEntry) -> None:

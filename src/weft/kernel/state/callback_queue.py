@@ -1,4 +1,4 @@
-"""The last mile: in which order a federate takes the callbacks that wait for it (docs/urgency.md).
+"""The last mile: in which order a federate takes the callbacks that wait for it (docs/explanation/urgency.md).
 
 The most urgent first; of equals the first to come.  But for any two callbacks x before y, as they came, x stays before y
 
@@ -29,9 +29,9 @@ from typing import Final
 
 from weft.kernel.state.effects import LEAST_URGENT, Callback, UrgentCallback
 from weft.model.deliveries import (
+    DeliveredDirectedInteraction,
+    DeliveredInteraction,
     Delivery,
-    ReceivedDirectedInteraction,
-    ReceivedInteraction,
     Reflection,
     checked,
     delivery_from,
@@ -217,7 +217,7 @@ def _chain(delivery: Delivery, order: OrderType | None, priority: int) -> Chain:
     equal = priority if order is OrderType.PRIORITY else 0
     if isinstance(delivery, Reflection):
         return delivery.instance, order, equal
-    if isinstance(delivery, (ReceivedInteraction, ReceivedDirectedInteraction)):
+    if isinstance(delivery, (DeliveredInteraction, DeliveredDirectedInteraction)):
         return delivery.interaction_class, delivery.producer, order, equal
     return (_CAUSAL,)
 

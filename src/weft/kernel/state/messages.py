@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, TypeVar
 from weft.model.deliveries import (
     AttributeValues,
     Conveyed,
+    DeliveredDirectedInteraction,
+    DeliveredInteraction,
     Delivery,
     ParameterValues,
-    ReceivedDirectedInteraction,
-    ReceivedInteraction,
     Reflection,
     Removal,
     Stamp,
@@ -164,7 +164,7 @@ class Interaction(Message):
             kept = dict(values)
         else:
             kept = {item: value for item, value in values.items() if item in received.parameters}
-        return ReceivedInteraction(
+        return DeliveredInteraction(
             handle, kept, self.tag, self.transportation, self.sender, recipient.regions, self.stamp
         )
 
@@ -283,7 +283,7 @@ class DirectedInteraction(Message):
             kept = values.subset(received.parameters)
         else:
             kept = {item: value for item, value in values.items() if item in received.parameters}
-        return ReceivedDirectedInteraction(
+        return DeliveredDirectedInteraction(
             received.handle, self.target, kept, self.tag, self.transportation, self.sender, self.stamp
         )
 

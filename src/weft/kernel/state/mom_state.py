@@ -17,7 +17,7 @@ Counts = dict[tuple[ObjectClassHandle | InteractionClassHandle, TransportationTy
 class Tally:
     """What a federate has done and what was done to it, for the MOM; true at the federate's own node.
 
-    Messages are counted once each, at the audience or route they take, and entered here when those are forgotten or somebody
+    Messages are counted once each, at their recipients, and entered here when those are forgotten or somebody
     asks (`Federation.count_up`): the way of a message costs one addition more, however many hear it.
     """
 

@@ -1,4 +1,4 @@
-"""What a node keeps for the orders of Weft's own: causal, total and priority order (docs/ordering.md).
+"""What a node keeps for the orders of Weft's own: causal, total and priority order (docs/explanation/ordering.md).
 
 `message.causal_order` sends and delivers, `message.causal_views` begins and ends views.  Here is the state.
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from weft._build import mypyc_attr
 from weft.model.handles import FederateHandle, ObjectInstanceHandle
-from weft.ordering import Counts, Message, Mses
+from weft.ordering import Mses, MsesCounts, TaggedMessage
 
 if TYPE_CHECKING:
     from weft.kernel.state.federation import Instance
@@ -66,7 +66,7 @@ class Process:
         self.handle = FederateHandle.of(number)
         self.current = Mses(number, known, settled)
         self.sending = self.current if view == settled else Mses(number, known, view)
-        self.later: list[Message] = []  # of views after the current one
+        self.later: list[TaggedMessage] = []  # of views after the current one
 
 
 class Flush:
@@ -120,4 +120,4 @@ class OrderState:
         """Enter what it has counted; it is over, or counts anew."""
         self.counts.waited += process.counts.waited
         self.counts.duplicates += process.counts.duplicates
-        process.counts = Counts()
+        process.counts = MsesCounts()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft._build import mypyc_attr
 from weft.kernel.state.effects import Callback, Transmit
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.parcels import Inform
@@ -12,6 +13,7 @@ from weft.kernel.state.turn import Turn
 from weft.model.deliveries import Removal
 
 
+@mypyc_attr(acyclic=True, free_list_len=1)
 class Step:
     """`member`: who acts, which is the federate that has called; the RTI (`federation.rti`) where nobody else acts."""
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft._build import mypyc_attr
 from weft.kernel.state.effects import Effect
 from weft.kernel.state.federation import Federation, Member
 
 
+@mypyc_attr(free_list_len=1)
 class Turn:
     def __init__(self, node: str, now: float) -> None:
         self.node = node

@@ -1,4 +1,4 @@
-"""What a node knows of its federations just now, as plain data: the own call `survey` (docs/survey.md has every key).
+"""What a node knows of its federations just now, as plain data: the own call `survey` (docs/reference/survey.md has every key).
 
 What this node does not know is left out: of a federate that lives elsewhere there is its name and place and, at the home, what
 it last reported.  Whoever asks several nodes takes each federate's facts from its own node.

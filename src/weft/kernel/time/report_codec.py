@@ -97,7 +97,9 @@ def pack_report(report: Report) -> bytes:
     try:
         return bytes(_pack_ints(INT, report.federate, flags, *values))
     except struct.error:
-        return _pack_head(LONG, report.federate, flags) + b"".join([_pack_long(value) for value in values])
+        return _pack_head(LONG, report.federate, flags) + b"".join(
+            [_pack_long(int(value)) for value in values]
+        )
 
 
 def _is_nan(value: Any) -> bool:

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from weft.model.enums import ResignAction
 from weft.prove.author import NOBODY, Author, Choice
-from weft.prove.script import Step
+from weft.prove.script import ScriptedCall
 
 LABELS = ("ready", "over", "halfway")
 SAVES = ("one", "two")
 
 
-def create(a: Author, who: int) -> Step | None:
+def create(a: Author, who: int) -> ScriptedCall | None:
     if a.chance(0.2):  # of a name that nobody has: of two reasons to refuse, any may be told
-        return Step(who, "create_federation_execution", ("H", "model", "HLAsundial"))
-    return Step(who, "create_federation_execution", (a.any(["F", "G"]), "model", a.time_name))
+        return ScriptedCall(who, "create_federation_execution", ("H", "model", "HLAsundial"))
+    return ScriptedCall(who, "create_federation_execution", (a.any(["F", "G"]), "model", a.time_name))
 
 
-def destroy(a: Author, who: int) -> Step | None:
-    return Step(who, "destroy_federation_execution", (a.any(["F", "F", "G"]),))
+def destroy(a: Author, who: int) -> ScriptedCall | None:
+    return ScriptedCall(who, "destroy_federation_execution", (a.any(["F", "F", "G"]),))
 
 
-def list_all(a: Author, who: int) -> Step | None:
-    return Step(who, "list_federation_executions")
+def list_all(a: Author, who: int) -> ScriptedCall | None:
+    return ScriptedCall(who, "list_federation_executions")
 
 
-def list_members(a: Author, who: int) -> Step | None:
-    return Step(who, "list_federation_execution_members", (a.any(["F", "F", "nowhere"]),))
+def list_members(a: Author, who: int) -> ScriptedCall | None:
+    return ScriptedCall(who, "list_federation_execution_members", (a.any(["F", "F", "nowhere"]),))
 
 
-def join(a: Author, who: int) -> Step | None:
+def join(a: Author, who: int) -> ScriptedCall | None:
     away = [i for i, one in enumerate(a.known.of) if not one.joined]
     if a.wild:
         return a.join(who, a.federate())
@@ -39,59 +39,61 @@ def join(a: Author, who: int) -> Step | None:
     return a.join(a.any(away))
 
 
-def resign(a: Author, who: int) -> Step | None:
+def resign(a: Author, who: int) -> ScriptedCall | None:
     if len(a.known.joined()) < 2 and not a.chance(0.2):
         return None
     action = a.any(list(ResignAction)).name if a.chance(0.4) else "CANCEL_THEN_DELETE_THEN_DIVEST"
-    return Step(who, "resign_federation_execution", (action,))
+    return ScriptedCall(who, "resign_federation_execution", (action,))
 
 
-def disconnect(a: Author, who: int) -> Step | None:
+def disconnect(a: Author, who: int) -> ScriptedCall | None:
     one = a.one(who)
     if not one.connected:
-        return Step(who, "connect")
+        return ScriptedCall(who, "connect")
     if one.joined and not a.wild:
         return None
-    asked = Step(who, "list_federation_executions")
-    return a.follow(Step(who, "disconnect"), Step(who, "disconnect"), asked, Step(who, "connect"))
+    asked = ScriptedCall(who, "list_federation_executions")
+    return a.follow(
+        ScriptedCall(who, "disconnect"), ScriptedCall(who, "disconnect"), asked, ScriptedCall(who, "connect")
+    )
 
 
-def point(a: Author, who: int) -> Step | None:
+def point(a: Author, who: int) -> ScriptedCall | None:
     label = a.any(LABELS)
     if a.chance(0.6):
-        return Step(who, "register_federation_synchronization_point", (label, a.tag()))
+        return ScriptedCall(who, "register_federation_synchronization_point", (label, a.tag()))
     some = [f"f{i}" for i in a.known.joined() if a.chance(0.6)]
     if a.wild:
         some.append(NOBODY)
-    return Step(who, "register_federation_synchronization_point", (label, a.tag(), some))
+    return ScriptedCall(who, "register_federation_synchronization_point", (label, a.tag(), some))
 
 
-def achieve(a: Author, who: int) -> Step | None:
+def achieve(a: Author, who: int) -> ScriptedCall | None:
     points = sorted(a.one(who).points)
     if not points or a.wild:
-        return Step(who, "synchronization_point_achieved", (a.any(LABELS),)) if a.wild else None
+        return ScriptedCall(who, "synchronization_point_achieved", (a.any(LABELS),)) if a.wild else None
     arguments = (a.any(points),) if a.chance(0.7) else (a.any(points), a.chance(0.7))
-    return Step(who, "synchronization_point_achieved", arguments)
+    return ScriptedCall(who, "synchronization_point_achieved", arguments)
 
 
-def save(a: Author, who: int) -> Step | None:
+def save(a: Author, who: int) -> ScriptedCall | None:
     if a.known.is_saving() or a.known.is_restoring():
         if not a.wild:
             return None
     one = a.one(who)
     if one.regulating and a.chance(0.4):
-        return Step(who, "request_federation_save", (a.any(SAVES), a.stamp(who)))
-    return Step(who, "request_federation_save", (a.any(SAVES),))
+        return ScriptedCall(who, "request_federation_save", (a.any(SAVES), a.stamp(who)))
+    return ScriptedCall(who, "request_federation_save", (a.any(SAVES),))
 
 
-def restore(a: Author, who: int) -> Step | None:
+def restore(a: Author, who: int) -> ScriptedCall | None:
     if (not a.known.saves or a.known.is_saving() or a.known.is_restoring()) and not a.wild:
         return None
     label = a.any(sorted(a.known.saves)) if a.known.saves else "nothing"
-    return Step(who, "request_federation_restore", (label,))
+    return ScriptedCall(who, "request_federation_restore", (label,))
 
 
-def out_of_turn(a: Author, who: int) -> Step | None:
+def out_of_turn(a: Author, who: int) -> ScriptedCall | None:
     """What is refused unless a save or restore is under way."""
     if not (a.wild or a.known.is_saving() or a.known.is_restoring()):
         return None
@@ -99,11 +101,11 @@ def out_of_turn(a: Author, who: int) -> Step | None:
         "federate_save_begun", "federate_save_complete", "federate_save_not_complete", "abort_federation_save",
         "federate_restore_complete", "federate_restore_not_complete", "abort_federation_restore",
     ]  # fmt: skip
-    return Step(who, a.any(calls))
+    return ScriptedCall(who, a.any(calls))
 
 
-def status(a: Author, who: int) -> Step | None:
-    return Step(who, a.any(["query_federation_save_status", "query_federation_restore_status"]))
+def status(a: Author, who: int) -> ScriptedCall | None:
+    return ScriptedCall(who, a.any(["query_federation_save_status", "query_federation_restore_status"]))
 
 
 CHOICES = [

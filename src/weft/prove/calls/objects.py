@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from weft.fom import PRIVILEGE_TO_DELETE
+from weft.model.json_types import Json
 from weft.prove.author import NOBODY, Author, Choice
-from weft.prove.script import Plain, Step
+from weft.prove.script import ScriptedCall
 
 NAMES = ("Anna", "Berta", "Clara", "Dora")
 _TRANSPORTATIONS = ("HLAreliable", "HLAbestEffort")
@@ -12,55 +13,55 @@ _TRANSPORTATIONS = ("HLAreliable", "HLAbestEffort")
 # --- declaration ----------------------------------------------------------------------------------------------
 
 
-def publish(a: Author, who: int) -> Step | None:
+def publish(a: Author, who: int) -> ScriptedCall | None:
     cls = a.cls()
-    return Step(who, "publish_object_class_attributes", (cls, a.names_of(cls)))
+    return ScriptedCall(who, "publish_object_class_attributes", (cls, a.names_of(cls)))
 
 
-def unpublish(a: Author, who: int) -> Step | None:
+def unpublish(a: Author, who: int) -> ScriptedCall | None:
     cls = a.published_class(who)
     if cls is None:
         return None
     if a.chance(0.3):
-        return Step(who, "unpublish_object_class", (cls,))
-    return Step(who, "unpublish_object_class_attributes", (cls, a.names_of(cls)))
+        return ScriptedCall(who, "unpublish_object_class", (cls,))
+    return ScriptedCall(who, "unpublish_object_class_attributes", (cls, a.names_of(cls)))
 
 
-def subscribe(a: Author, who: int) -> Step | None:
+def subscribe(a: Author, who: int) -> ScriptedCall | None:
     cls = a.cls()
     service = "subscribe_object_class_attributes" + a.any(["", "", "", "_passively"])
     rates = a.words.rates
-    arguments: tuple[Plain, ...] = (cls, a.names_of(cls))
+    arguments: tuple[Json, ...] = (cls, a.names_of(cls))
     if a.wild and a.chance(0.2):
-        return Step(who, service, (*arguments, "NoSuchRate"))
+        return ScriptedCall(who, service, (*arguments, "NoSuchRate"))
     if rates and a.chance(0.2):
         arguments = (*arguments, a.any(rates))
-    return Step(who, service, arguments)
+    return ScriptedCall(who, service, arguments)
 
 
-def unsubscribe(a: Author, who: int) -> Step | None:
+def unsubscribe(a: Author, who: int) -> ScriptedCall | None:
     mine = sorted(a.one(who).subscribed)
     cls = a.any(mine) if mine and not a.wild else a.cls()
     if a.chance(0.3):
-        return Step(who, "unsubscribe_object_class", (cls,))
-    return Step(who, "unsubscribe_object_class_attributes", (cls, a.names_of(cls)))
+        return ScriptedCall(who, "unsubscribe_object_class", (cls,))
+    return ScriptedCall(who, "unsubscribe_object_class_attributes", (cls, a.names_of(cls)))
 
 
-def publish_interaction(a: Author, who: int) -> Step | None:
-    return Step(who, "publish_interaction_class", (a.interaction(),))
+def publish_interaction(a: Author, who: int) -> ScriptedCall | None:
+    return ScriptedCall(who, "publish_interaction_class", (a.interaction(),))
 
 
-def unpublish_interaction(a: Author, who: int) -> Step | None:
-    return Step(who, "unpublish_interaction_class", (a.interaction(),))
+def unpublish_interaction(a: Author, who: int) -> ScriptedCall | None:
+    return ScriptedCall(who, "unpublish_interaction_class", (a.interaction(),))
 
 
-def subscribe_interaction(a: Author, who: int) -> Step | None:
+def subscribe_interaction(a: Author, who: int) -> ScriptedCall | None:
     service = "subscribe_interaction_class" + a.any(["", "", "", "_passively"])
-    return Step(who, service, (a.interaction(),))
+    return ScriptedCall(who, service, (a.interaction(),))
 
 
-def unsubscribe_interaction(a: Author, who: int) -> Step | None:
-    return Step(who, "unsubscribe_interaction_class", (a.interaction(),))
+def unsubscribe_interaction(a: Author, who: int) -> ScriptedCall | None:
+    return ScriptedCall(who, "unsubscribe_interaction_class", (a.interaction(),))
 
 
 def _directed(a: Author) -> tuple[str, list[str]] | None:
@@ -74,61 +75,63 @@ def _directed(a: Author) -> tuple[str, list[str]] | None:
     return cls, sorted(a.some(a.words.directed(cls)))
 
 
-def publish_directed(a: Author, who: int) -> Step | None:
+def publish_directed(a: Author, who: int) -> ScriptedCall | None:
     found = _directed(a)
-    return None if found is None else Step(who, "publish_object_class_directed_interactions", found)
+    return None if found is None else ScriptedCall(who, "publish_object_class_directed_interactions", found)
 
 
-def subscribe_directed(a: Author, who: int) -> Step | None:
+def subscribe_directed(a: Author, who: int) -> ScriptedCall | None:
     found = _directed(a)
     if found is None:
         return None
-    return Step(who, "subscribe_object_class_directed_interactions" + a.any(["", "_universally"]), found)
+    return ScriptedCall(
+        who, "subscribe_object_class_directed_interactions" + a.any(["", "_universally"]), found
+    )
 
 
-def undo_directed(a: Author, who: int) -> Step | None:
+def undo_directed(a: Author, who: int) -> ScriptedCall | None:
     found = _directed(a)
     if found is None:
         return None
     service = a.any(
         ["unpublish_object_class_directed_interactions", "unsubscribe_object_class_directed_interactions"]
     )
-    return Step(who, service, found if a.chance(0.6) else found[:1])
+    return ScriptedCall(who, service, found if a.chance(0.6) else found[:1])
 
 
 # --- objects --------------------------------------------------------------------------------------------------
 
 
-def reserve(a: Author, who: int) -> Step | None:
+def reserve(a: Author, who: int) -> ScriptedCall | None:
     if a.chance(0.3):
         names = a.some(NAMES) if not a.wild else [*a.some(NAMES), ""]
-        return Step(who, "reserve_multiple_object_instance_names", (sorted(names),))
-    return Step(who, "reserve_object_instance_name", ("HLAnope" if a.wild else a.any(NAMES),))
+        return ScriptedCall(who, "reserve_multiple_object_instance_names", (sorted(names),))
+    return ScriptedCall(who, "reserve_object_instance_name", ("HLAnope" if a.wild else a.any(NAMES),))
 
 
-def release(a: Author, who: int) -> Step | None:
+def release(a: Author, who: int) -> ScriptedCall | None:
     mine = sorted(a.one(who).reserved)
     if not mine and not a.wild:
         return None
     if a.chance(0.3) and mine:
-        return Step(who, "release_multiple_object_instance_names", (sorted(a.some(mine)),))
-    return Step(who, "release_object_instance_name", (a.any(mine or NAMES),))
+        return ScriptedCall(who, "release_multiple_object_instance_names", (sorted(a.some(mine)),))
+    return ScriptedCall(who, "release_object_instance_name", (a.any(mine or NAMES),))
 
 
-def register(a: Author, who: int) -> Step | None:
+def register(a: Author, who: int) -> ScriptedCall | None:
     cls = a.published_class(who)
     if cls is None:
         return None
     name = a.known.new("o")
     reserved = sorted(a.one(who).reserved)
     if a.wild and a.chance(0.3):
-        return Step(who, "register_object_instance", (cls, a.any(NAMES)), name)
+        return ScriptedCall(who, "register_object_instance", (cls, a.any(NAMES)), name)
     if reserved and a.chance(0.5):
-        return Step(who, "register_object_instance", (cls, a.any(reserved)), name)
-    return Step(who, "register_object_instance", (cls,), name)
+        return ScriptedCall(who, "register_object_instance", (cls, a.any(reserved)), name)
+    return ScriptedCall(who, "register_object_instance", (cls,), name)
 
 
-def _stamped(a: Author, who: int, arguments: tuple[Plain, ...]) -> tuple[Plain, ...]:
+def _stamped(a: Author, who: int, arguments: tuple[Json, ...]) -> tuple[Json, ...]:
     """Sometimes with a time, sometimes with an order of Weft's own."""
     if a.one(who).regulating and a.chance(0.65):
         return (*arguments, a.stamp(who))
@@ -139,74 +142,78 @@ def _stamped(a: Author, who: int, arguments: tuple[Plain, ...]) -> tuple[Plain, 
     return arguments
 
 
-def update(a: Author, who: int) -> Step | None:
+def update(a: Author, who: int) -> ScriptedCall | None:
     instance = a.instance(who, mine=not a.chance(0.05))
     if instance is None:
         return None
     owned = sorted(a.one(who).owns.get(instance, set()) - {PRIVILEGE_TO_DELETE})
     names = a.some(owned) if owned and not a.wild else a.names_of(a.class_of(who, instance))
     arguments = _stamped(a, who, (instance, a.values(instance, names), a.tag()))
-    return Step(
+    return ScriptedCall(
         who, "update_attribute_values", arguments, a.known.new("r"), a.chance(0.25) and len(arguments) < 5
     )
 
 
-def send(a: Author, who: int) -> Step | None:
+def send(a: Author, who: int) -> ScriptedCall | None:
     mine = sorted(a.one(who).sends & set(a.words.interactions))
     if not mine and not a.wild:
         return None
     name = a.interaction() if a.wild else a.any(mine)
     arguments = _stamped(a, who, (name, a.parameters(name), a.tag()))
-    return Step(who, "send_interaction", arguments, a.known.new("r"), a.chance(0.25) and len(arguments) < 5)
+    return ScriptedCall(
+        who, "send_interaction", arguments, a.known.new("r"), a.chance(0.25) and len(arguments) < 5
+    )
 
 
-def send_directed(a: Author, who: int) -> Step | None:
+def send_directed(a: Author, who: int) -> ScriptedCall | None:
     instance = a.instance(who)
     mine = sorted(a.one(who).directs)
     if instance is None or (not mine and not a.wild):
         return None
     name = a.interaction() if a.wild else a.any(mine)
     arguments = _stamped(a, who, (name, instance, a.parameters(name), a.tag()))
-    return Step(who, "send_directed_interaction", arguments, a.known.new("r"))
+    return ScriptedCall(who, "send_directed_interaction", arguments, a.known.new("r"))
 
 
-def delete(a: Author, who: int) -> Step | None:
+def delete(a: Author, who: int) -> ScriptedCall | None:
     instance = a.instance(who, mine=True)
     if instance is None:
         return None
-    return Step(who, "delete_object_instance", _stamped(a, who, (instance, a.tag())), a.known.new("r"))
+    return ScriptedCall(
+        who, "delete_object_instance", _stamped(a, who, (instance, a.tag())), a.known.new("r")
+    )
 
 
-def local_delete(a: Author, who: int) -> Step | None:
+def local_delete(a: Author, who: int) -> ScriptedCall | None:
     instance = a.instance(who)
-    return None if instance is None else Step(who, "local_delete_object_instance", (instance,))
+    return None if instance is None else ScriptedCall(who, "local_delete_object_instance", (instance,))
 
 
-def request_update(a: Author, who: int) -> Step | None:
+def request_update(a: Author, who: int) -> ScriptedCall | None:
     if a.chance(0.5):
         cls = a.cls()
-        return Step(who, "request_attribute_value_update", (cls, a.names_of(cls), a.tag()))
+        return ScriptedCall(who, "request_attribute_value_update", (cls, a.names_of(cls), a.tag()))
     instance = a.instance(who)
     if instance is None:
         return None
-    return Step(
+    return ScriptedCall(
         who, "request_attribute_value_update", (instance, a.names_of(a.class_of(who, instance)), a.tag())
     )
 
 
-def transportation(a: Author, who: int) -> Step | None:
+def transportation(a: Author, who: int) -> ScriptedCall | None:
     way = NOBODY if a.wild else a.any(_TRANSPORTATIONS)
     kind = a.random.randrange(5)
     if kind == 0:
         cls = a.cls()
-        return Step(who, "change_default_attribute_transportation_type", (cls, a.names_of(cls), way))
+        return ScriptedCall(who, "change_default_attribute_transportation_type", (cls, a.names_of(cls), way))
     if kind == 1:
-        return Step(who, "request_interaction_transportation_type_change", (a.interaction(), way))
+        return ScriptedCall(who, "request_interaction_transportation_type_change", (a.interaction(), way))
     if kind == 2:
         joined = a.known.joined()  # of nobody else: the standard has only RTIinternalError for that
         federate = a.one(a.any(joined)).name if joined else NOBODY
         return (
-            Step(who, "query_interaction_transportation_type", (federate, a.interaction()))
+            ScriptedCall(who, "query_interaction_transportation_type", (federate, a.interaction()))
             if joined
             else None
         )
@@ -215,10 +222,10 @@ def transportation(a: Author, who: int) -> Step | None:
         return None
     names = a.names_of(a.class_of(who, instance)) or ["Name"]
     if kind == 3:
-        return Step(who, "query_attribute_transportation_type", (instance, a.any(names)))
+        return ScriptedCall(who, "query_attribute_transportation_type", (instance, a.any(names)))
     owned = sorted(a.one(who).owns.get(instance, set()))
     chosen = a.some(owned) if owned and not a.wild else names
-    return Step(who, "request_attribute_transportation_type_change", (instance, sorted(chosen), way))
+    return ScriptedCall(who, "request_attribute_transportation_type_change", (instance, sorted(chosen), way))
 
 
 # --- ownership ------------------------------------------------------------------------------------------------
@@ -233,7 +240,7 @@ def _owned(a: Author, who: int) -> tuple[str, list[str]] | None:
     return instance, sorted(names)
 
 
-def divest(a: Author, who: int) -> Step | None:
+def divest(a: Author, who: int) -> ScriptedCall | None:
     found = _owned(a, who)
     if found is None:
         return None
@@ -241,10 +248,10 @@ def divest(a: Author, who: int) -> Step | None:
         ["unconditional_attribute_ownership_divestiture", "negotiated_attribute_ownership_divestiture",
          "negotiated_attribute_ownership_divestiture", "attribute_ownership_divestiture_if_wanted"]
     )  # fmt: skip
-    return Step(who, service, (*found, a.tag()))
+    return ScriptedCall(who, service, (*found, a.tag()))
 
 
-def acquire(a: Author, who: int) -> Step | None:
+def acquire(a: Author, who: int) -> ScriptedCall | None:
     instance = a.instance(who)
     if instance is None:
         return None
@@ -253,10 +260,10 @@ def acquire(a: Author, who: int) -> Step | None:
     wanted = sorted((a.one(who).published.get(cls, set()) | {PRIVILEGE_TO_DELETE}) - mine)
     names = a.names_of(cls) if a.wild or not wanted else sorted(a.some(wanted))
     service = "attribute_ownership_acquisition" + a.any(["", "_if_available"])
-    return Step(who, service, (instance, names, a.tag()))
+    return ScriptedCall(who, service, (instance, names, a.tag()))
 
 
-def answer(a: Author, who: int) -> Step | None:
+def answer(a: Author, who: int) -> ScriptedCall | None:
     """To a request for release, or for confirmation."""
     asked = a.one(who).asked
     instances = sorted(i for i, names in asked.items() if names)
@@ -268,14 +275,14 @@ def answer(a: Author, who: int) -> Step | None:
         ["confirm_divestiture", "confirm_divestiture", "attribute_ownership_release_denied",
          "attribute_ownership_divestiture_if_wanted"]
     )  # fmt: skip
-    return Step(who, service, (instance, names, a.tag()))
+    return ScriptedCall(who, service, (instance, names, a.tag()))
 
 
-def cancel(a: Author, who: int) -> Step | None:
+def cancel(a: Author, who: int) -> ScriptedCall | None:
     acquiring = {i: names for i, names in a.one(who).acquiring.items() if names}
     if acquiring and a.chance(0.7):
         instance = a.any(sorted(acquiring))
-        return Step(
+        return ScriptedCall(
             who,
             "cancel_attribute_ownership_acquisition",
             (instance, sorted(a.some(sorted(acquiring[instance])))),
@@ -283,17 +290,17 @@ def cancel(a: Author, who: int) -> Step | None:
     found = _owned(a, who)
     if found is None:
         return None
-    return Step(who, "cancel_negotiated_attribute_ownership_divestiture", found)
+    return ScriptedCall(who, "cancel_negotiated_attribute_ownership_divestiture", found)
 
 
-def query_owner(a: Author, who: int) -> Step | None:
+def query_owner(a: Author, who: int) -> ScriptedCall | None:
     instance = a.instance(who)
     if instance is None:
         return None
     names = a.names_of(a.class_of(who, instance))
     if a.chance(0.5) and names:
-        return Step(who, "is_attribute_owned_by_federate", (instance, a.any(names)))
-    return Step(who, "query_attribute_ownership", (instance, names))
+        return ScriptedCall(who, "is_attribute_owned_by_federate", (instance, a.any(names)))
+    return ScriptedCall(who, "query_attribute_ownership", (instance, names))
 
 
 CHOICES = [

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from weft.fom import PRIVILEGE_TO_DELETE
+from weft.model.json_types import Json
 from weft.prove.author import NOBODY, Author, Choice
-from weft.prove.script import Plain, Step
+from weft.prove.script import ScriptedCall
 
 
-def create(a: Author, who: int) -> Step | None:
+def create(a: Author, who: int) -> ScriptedCall | None:
     dimensions = list(a.words.dimensions)
     if not dimensions:
         return None
     name = a.known.new("g")
     chosen = sorted(a.some(dimensions)) if not a.wild else [a.any([*dimensions, NOBODY])]
-    made = Step(who, "create_region", (chosen,), name)
-    bounds = [Step(who, "set_range_bounds", (name, one, _bounds(a, one))) for one in chosen]
-    return a.follow(made, *bounds, Step(who, "commit_region_modifications", ([name],)))
+    made = ScriptedCall(who, "create_region", (chosen,), name)
+    bounds = [ScriptedCall(who, "set_range_bounds", (name, one, _bounds(a, one))) for one in chosen]
+    return a.follow(made, *bounds, ScriptedCall(who, "commit_region_modifications", ([name],)))
 
 
 def _bounds(a: Author, dimension: str) -> list[int]:
@@ -34,35 +37,41 @@ def _region(a: Author, who: int) -> str | None:
     return a.any(mine) if mine else None
 
 
-def move(a: Author, who: int) -> Step | None:
+def move(a: Author, who: int) -> ScriptedCall | None:
     region = _region(a, who)
     if region is None:
         return None
     dimensions = a.one(who).regions.get(region) or list(a.words.dimensions)
     dimension = a.any(dimensions) if dimensions else NOBODY
-    change = Step(who, "set_range_bounds", (region, dimension, _bounds(a, dimension)))
+    change = ScriptedCall(who, "set_range_bounds", (region, dimension, _bounds(a, dimension)))
     return (
-        a.follow(change, Step(who, "commit_region_modifications", ([region],))) if a.chance(0.85) else change
+        a.follow(change, ScriptedCall(who, "commit_region_modifications", ([region],)))
+        if a.chance(0.85)
+        else change
     )
 
 
-def commit(a: Author, who: int) -> Step | None:
+def commit(a: Author, who: int) -> ScriptedCall | None:
     region = _region(a, who)
-    return None if region is None else Step(who, "commit_region_modifications", ([region],))
+    return None if region is None else ScriptedCall(who, "commit_region_modifications", ([region],))
 
 
-def look(a: Author, who: int) -> Step | None:
+def look(a: Author, who: int) -> ScriptedCall | None:
     region = _region(a, who)
     if region is None:
         return None
     if a.chance(0.3) or not a.words.dimensions:
-        return Step(who, "get_dimension_handle_set", (region,))
-    return Step(who, "get_range_bounds", (region, a.any(list(a.words.dimensions))))
+        return ScriptedCall(who, "get_dimension_handle_set", (region,))
+    return ScriptedCall(who, "get_range_bounds", (region, a.any(list(a.words.dimensions))))
 
 
-def delete(a: Author, who: int) -> Step | None:
+def delete(a: Author, who: int) -> ScriptedCall | None:
     region = _region(a, who)
-    return None if region is None else Step(who, "delete_region", (region,))
+    return None if region is None else ScriptedCall(who, "delete_region", (region,))
+
+
+Pair = list[Sequence[str | None]]
+"""Names of attributes, and regions."""
 
 
 def _fits(a: Author, who: int, dimensions: tuple[str, ...]) -> list[str]:
@@ -71,7 +80,7 @@ def _fits(a: Author, who: int, dimensions: tuple[str, ...]) -> list[str]:
     return sorted(name for name, its in mine.items() if set(its) <= set(dimensions))
 
 
-def _pairs(a: Author, who: int, cls: str) -> Plain | None:
+def _pairs(a: Author, who: int, cls: str) -> list[Pair] | None:
     names = [name for name in a.names_of(cls) if name != PRIVILEGE_TO_DELETE]
     if a.wild:
         region = _region(a, who)
@@ -81,30 +90,32 @@ def _pairs(a: Author, who: int, cls: str) -> Plain | None:
     fit = _fits(a, who, a.words.model.attribute_dimensions(cls, names[0]))
     if not fit:
         return None
-    pairs: list[Plain] = [[names, sorted(a.some(fit)[:2])]]
+    pairs: list[Pair] = [[names, sorted(a.some(fit)[:2])]]
     if a.chance(0.2):
         pairs.append([names[:1], [a.any(fit)]])
     return pairs
 
 
-def subscribe(a: Author, who: int) -> Step | None:
+def subscribe(a: Author, who: int) -> ScriptedCall | None:
     cls = a.cls()
     pairs = _pairs(a, who, cls)
     if pairs is None:
         return None
     how = a.any(["", "", "_passively"])
-    return Step(who, f"subscribe_object_class_attributes{how}_with_regions", (cls, pairs))
+    return ScriptedCall(who, f"subscribe_object_class_attributes{how}_with_regions", (cls, pairs))
 
 
-def unsubscribe(a: Author, who: int) -> Step | None:
+def unsubscribe(a: Author, who: int) -> ScriptedCall | None:
     cls = a.cls()
     pairs = _pairs(a, who, cls)
     return (
-        None if pairs is None else Step(who, "unsubscribe_object_class_attributes_with_regions", (cls, pairs))
+        None
+        if pairs is None
+        else ScriptedCall(who, "unsubscribe_object_class_attributes_with_regions", (cls, pairs))
     )
 
 
-def register(a: Author, who: int) -> Step | None:
+def register(a: Author, who: int) -> ScriptedCall | None:
     cls = a.published_class(who)
     if cls is None:
         return None
@@ -114,10 +125,10 @@ def register(a: Author, who: int) -> Step | None:
     if not a.wild:
         mine = a.one(who).published.get(cls, set())
         pairs = [[[n for n in names if n in mine], regions] for names, regions in pairs]
-    return Step(who, "register_object_instance_with_regions", (cls, pairs), a.known.new("o"))
+    return ScriptedCall(who, "register_object_instance_with_regions", (cls, pairs), a.known.new("o"))
 
 
-def associate(a: Author, who: int) -> Step | None:
+def associate(a: Author, who: int) -> ScriptedCall | None:
     instance = a.instance(who, mine=True)
     if instance is None:
         return None
@@ -130,7 +141,7 @@ def associate(a: Author, who: int) -> Step | None:
     service = a.any(
         ["associate_regions_for_updates", "associate_regions_for_updates", "unassociate_regions_for_updates"]
     )
-    return Step(who, service, (instance, pairs))
+    return ScriptedCall(who, service, (instance, pairs))
 
 
 def _interaction(a: Author, who: int) -> tuple[str, list[str]] | None:
@@ -141,7 +152,7 @@ def _interaction(a: Author, who: int) -> tuple[str, list[str]] | None:
     return (name, sorted(a.some(fit)[:2])) if fit else None
 
 
-def hear(a: Author, who: int) -> Step | None:
+def hear(a: Author, who: int) -> ScriptedCall | None:
     found = _interaction(a, who)
     if found is None:
         return None
@@ -149,29 +160,29 @@ def hear(a: Author, who: int) -> Step | None:
         ["subscribe_interaction_class_with_regions", "subscribe_interaction_class_with_regions",
          "subscribe_interaction_class_passively_with_regions", "unsubscribe_interaction_class_with_regions"]
     )  # fmt: skip
-    return Step(who, service, found)
+    return ScriptedCall(who, service, found)
 
 
-def send(a: Author, who: int) -> Step | None:
+def send(a: Author, who: int) -> ScriptedCall | None:
     found = _interaction(a, who)
     if found is None:
         return None
     name, regions = found
     if not a.wild and name not in a.one(who).sends:
-        return Step(who, "publish_interaction_class", (name,))
-    arguments: tuple[Plain, ...] = (name, a.parameters(name), regions, a.tag())
+        return ScriptedCall(who, "publish_interaction_class", (name,))
+    arguments: tuple[Json, ...] = (name, a.parameters(name), regions, a.tag())
     if a.one(who).regulating and a.chance(0.4):
         arguments = (*arguments, a.stamp(who))
-    return Step(who, "send_interaction_with_regions", arguments, a.known.new("r"))
+    return ScriptedCall(who, "send_interaction_with_regions", arguments, a.known.new("r"))
 
 
-def request(a: Author, who: int) -> Step | None:
+def request(a: Author, who: int) -> ScriptedCall | None:
     cls = a.cls()
     pairs = _pairs(a, who, cls)
     return (
         None
         if pairs is None
-        else Step(who, "request_attribute_value_update_with_regions", (cls, pairs, a.tag()))
+        else ScriptedCall(who, "request_attribute_value_update_with_regions", (cls, pairs, a.tag()))
     )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from weft.model.enums import ResignAction
+from weft.model.json_types import Json
 from weft.prove.author import NOBODY, Author, Choice
 from weft.prove.calls.objects import NAMES
-from weft.prove.script import Plain, Step
+from weft.prove.script import ScriptedCall
 from weft.prove.words import (
     FEDERATE,
     FEDERATION,
@@ -26,27 +27,27 @@ _OF_FEDERATION = (
 )  # fmt: skip
 
 
-def switch(a: Author, who: int) -> Step | None:
+def switch(a: Author, who: int) -> ScriptedCall | None:
     name = a.any(_SWITCHES)
     if a.chance(0.2):
-        return Step(who, f"get_{name}_switch")
-    return Step(who, f"set_{name}_switch", (a.chance(0.7),))
+        return ScriptedCall(who, f"get_{name}_switch")
+    return ScriptedCall(who, f"set_{name}_switch", (a.chance(0.7),))
 
 
-def federation_switch(a: Author, who: int) -> Step | None:
-    return Step(who, a.any(_OF_FEDERATION))
+def federation_switch(a: Author, who: int) -> ScriptedCall | None:
+    return ScriptedCall(who, a.any(_OF_FEDERATION))
 
 
-def directive(a: Author, who: int) -> Step | None:
-    return Step(who, "set_automatic_resign_directive", (a.any(list(ResignAction)).name,))
+def directive(a: Author, who: int) -> ScriptedCall | None:
+    return ScriptedCall(who, "set_automatic_resign_directive", (a.any(list(ResignAction)).name,))
 
 
-def name(a: Author, who: int) -> Step | None:
+def name(a: Author, who: int) -> ScriptedCall | None:
     """A look-up of some name or handle."""
     cls, interaction = a.cls(), a.interaction()
     attributes = a.names_of(cls) or [NOBODY]
     instance = a.instance(who) or NOBODY
-    found: list[tuple[str, tuple[Plain, ...]]] = [
+    found: list[tuple[str, tuple[Json, ...]]] = [
         ("get_federate_handle", (a.federate(),)),
         ("get_federate_name", (a.federate(),)),
         ("get_object_class_handle", (a.any([cls, "Nope"]),)),
@@ -76,28 +77,30 @@ def name(a: Author, who: int) -> Step | None:
             ("get_parameter_name", (interaction, parameter)),
         ]
     service, arguments = a.any(found)
-    return Step(who, service, arguments)
+    return ScriptedCall(who, service, arguments)
 
 
 # --- the MOM --------------------------------------------------------------------------------------------------
 
 
-def manage(a: Author, who: int) -> Step | None:
+def manage(a: Author, who: int) -> ScriptedCall | None:
     """Subscribe to an object class of the MOM, or to a report."""
     if a.chance(0.4):
         cls = a.any(list(MOM_OBJECTS))
         if a.chance(0.2):
-            return Step(who, "unsubscribe_object_class", (cls,))
-        return Step(who, "subscribe_object_class_attributes", (cls, sorted(a.some(a.words.attributes(cls)))))
+            return ScriptedCall(who, "unsubscribe_object_class", (cls,))
+        return ScriptedCall(
+            who, "subscribe_object_class_attributes", (cls, sorted(a.some(a.words.attributes(cls))))
+        )
     report = f"{FEDERATE}.HLAreport.{a.any(MOM_REPORTS)}"
     if a.chance(0.15):
         report = f"{FEDERATION}.HLAreport.HLAreportSynchronizationPoints"
-    return Step(who, "subscribe_interaction_class", (report,))
+    return ScriptedCall(who, "subscribe_interaction_class", (report,))
 
 
-def ask(a: Author, who: int) -> Step | None:
+def ask(a: Author, who: int) -> ScriptedCall | None:
     interaction = f"{FEDERATE}.HLArequest.{a.any(MOM_REQUESTS)}"
-    values: dict[str, Plain] = {"HLAfederate": {"federate": a.federate()}}
+    values: dict[str, Json] = {"HLAfederate": {"federate": a.federate()}}
     if a.chance(0.1):
         interaction = f"{FEDERATION}.HLArequest.HLArequestSynchronizationPoints"
         values = {}
@@ -106,12 +109,12 @@ def ask(a: Author, who: int) -> Step | None:
     return _said(a, who, interaction, values)
 
 
-def command(a: Author, who: int) -> Step | None:
+def command(a: Author, who: int) -> ScriptedCall | None:
     """A service on behalf of another federate."""
     service = a.any(MOM_SERVICES)
     if service == "HLAresignFederationExecution" and not a.chance(0.3):
         return None
-    values: dict[str, Plain] = {"HLAfederate": {"federate": a.federate()}}
+    values: dict[str, Json] = {"HLAfederate": {"federate": a.federate()}}
     if service == "HLAresignFederationExecution":
         values["HLAresignAction"] = {
             "value": "CancelPendingAcquisitionsThenDeleteObjectInstancesThenDivestOwnership"
@@ -121,11 +124,11 @@ def command(a: Author, who: int) -> Step | None:
     return _said(a, who, f"{FEDERATE}.HLAservice.{service}", values)
 
 
-def _said(a: Author, who: int, interaction: str, values: dict[str, Plain]) -> Step:
-    sent = Step(who, "send_interaction", (interaction, values, ""))
+def _said(a: Author, who: int, interaction: str, values: dict[str, Json]) -> ScriptedCall:
+    sent = ScriptedCall(who, "send_interaction", (interaction, values, ""))
     if interaction in a.one(who).sends:
         return sent
-    return a.follow(Step(who, "publish_interaction_class", (interaction,)), sent)
+    return a.follow(ScriptedCall(who, "publish_interaction_class", (interaction,)), sent)
 
 
 CHOICES = [

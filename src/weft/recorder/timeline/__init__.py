@@ -1,9 +1,9 @@
-"""The time line of a recorded run: who pushed and ran when, with laxity and misses (docs/timeline.md)."""
+"""The time line of a recorded run: who pushed and ran when, with laxity and misses (docs/how-to/timeline.md)."""
 
 from weft.recorder.timeline.figures import (
     Figures,
     Laxity,
-    Window,
+    TimeWindow,
     busy,
     cut,
     extent,
@@ -14,10 +14,10 @@ from weft.recorder.timeline.figures import (
 from weft.recorder.timeline.lanes import (
     Activation,
     Ended,
-    Lane,
     Lost,
     Miss,
     Push,
+    TimelineLane,
     endings,
     lanes,
     share_processor,
@@ -36,7 +36,6 @@ __all__ = [
     "Activation",
     "Ended",
     "Figures",
-    "Lane",
     "Laxity",
     "Lost",
     "Miss",
@@ -44,7 +43,8 @@ __all__ = [
     "Push",
     "Row",
     "Table",
-    "Window",
+    "TimeWindow",
+    "TimelineLane",
     "busy",
     "cut",
     "endings",

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from weft.recorder.timeline.lanes import Activation, Lane
+from weft.recorder.timeline.lanes import Activation, TimelineLane
 
 
-class Window(NamedTuple):
+class TimeWindow(NamedTuple):
     """A stretch of time, in nanoseconds."""
 
     begin: int
@@ -45,7 +45,7 @@ class Figures(NamedTuple):
     utilisation: float
 
 
-def extent(found: Iterable[Lane]) -> Window | None:
+def extent(found: Iterable[TimelineLane]) -> TimeWindow | None:
     """From the first to the last thing that is known; None if that is nothing."""
     times: list[int] = []
     for lane in found:
@@ -53,10 +53,10 @@ def extent(found: Iterable[Lane]) -> Window | None:
         times += [lost.at for lost in lane.lost]
         for one in lane.activations:
             times += [one.first, one.last(one.first)]
-    return Window(min(times), max(times)) if times else None
+    return TimeWindow(min(times), max(times)) if times else None
 
 
-def cut(lane: Lane, window: Window) -> Lane:
+def cut(lane: TimelineLane, window: TimeWindow) -> TimelineLane:
     """What of a lane falls into a window, be it in part."""
     return replace(
         lane,
@@ -68,7 +68,7 @@ def cut(lane: Lane, window: Window) -> Lane:
     )
 
 
-def figures(lane: Lane, window: Window) -> Figures:
+def figures(lane: TimelineLane, window: TimeWindow) -> Figures:
     """Of a lane that was cut to a window."""
     ended = sum(one.end is not None for one in lane.activations)
     spent = busy(lane.activations, window)
@@ -78,9 +78,9 @@ def figures(lane: Lane, window: Window) -> Figures:
     )  # fmt: skip
 
 
-def figures_by_priority(found: Iterable[Lane], window: Window) -> dict[int | None, Figures]:
+def figures_by_priority(found: Iterable[TimelineLane], window: TimeWindow) -> dict[int | None, Figures]:
     """The most urgent first; work without a priority last."""
-    known: dict[int | None, list[Lane]] = {}
+    known: dict[int | None, list[TimelineLane]] = {}
     for lane in found:
         for priority in lane.priorities():
             known.setdefault(priority, []).append(lane.of_priority(priority))
@@ -90,7 +90,7 @@ def figures_by_priority(found: Iterable[Lane], window: Window) -> dict[int | Non
     }
 
 
-def _together(parts: list[Lane], window: Window) -> Figures:
+def _together(parts: list[TimelineLane], window: TimeWindow) -> Figures:
     each = [figures(lane, window) for lane in parts]
     return Figures(
         sum(one.pushes for one in each), sum(one.runs for one in each), sum(one.unfinished for one in each),
@@ -105,7 +105,7 @@ def laxity(activations: Iterable[Activation]) -> Laxity | None:
     return Laxity(min(known), sum(known) / len(known), max(known)) if known else None
 
 
-def busy(activations: Iterable[Activation], window: Window) -> int:
+def busy(activations: Iterable[Activation], window: TimeWindow) -> int:
     """Nanoseconds on a processor within the window; of activations without begin or end nothing is known."""
     return sum(
         max(0, min(end, window.end) - max(begin, window.begin))

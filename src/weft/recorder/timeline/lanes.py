@@ -92,7 +92,7 @@ class Miss(NamedTuple):
 
 
 @dataclass(slots=True)
-class Lane:
+class TimelineLane:
     node: str
     name: str
     machine: int = 0
@@ -143,7 +143,7 @@ class Lane:
                 found[operation] = None
         return list(found)
 
-    def of_priority(self, priority: int | None) -> Lane:
+    def of_priority(self, priority: int | None) -> TimelineLane:
         """What of it has this priority."""
         return replace(
             self,
@@ -178,7 +178,7 @@ class Ended(NamedTuple):
     dropped: int  # rows that it could not keep
 
 
-def lanes(rows: Iterable[Row]) -> list[Lane]:
+def lanes(rows: Iterable[Row]) -> list[TimelineLane]:
     """In the order of priority: the most urgent first, suppliers before the consumers of their priority, then by name."""
     ordered = sorted(rows, key=lambda row: (row.mono_ns, row.seq))
     clock = clocks(ordered)
@@ -213,7 +213,7 @@ def endings(rows: Iterable[Row]) -> list[Ended]:
     ]
 
 
-def share_processor(found: Iterable[Lane]) -> None:
+def share_processor(found: Iterable[TimelineLane]) -> None:
     """Where the consumers of a machine share one processor, whoever began last runs, and those before it wait for its end.
 
     Sets the parts of all activations accordingly.  Who has no end cannot be said to have kept the processor from others."""
@@ -227,8 +227,8 @@ def share_processor(found: Iterable[Lane]) -> None:
 # One lane
 
 
-def _lane(node: str, name: str, rows: list[Row], clock: Clock, until: int) -> Lane:
-    lane = Lane(node, name, clock.machine, until)
+def _lane(node: str, name: str, rows: list[Row], clock: Clock, until: int) -> TimelineLane:
+    lane = TimelineLane(node, name, clock.machine, until)
     running: list[Activation] = []
     told: list[Row] = []
     for row in rows:
@@ -262,7 +262,7 @@ def _lost(row: Row, clock: Clock) -> Lost:
     return Lost(row.mono_ns + clock.shift, row.operation, row.priority, deadline, row.detail)
 
 
-def _end(lane: Lane, running: list[Activation], row: Row, clock: Clock) -> None:
+def _end(lane: TimelineLane, running: list[Activation], row: Row, clock: Clock) -> None:
     said = _activation(row, clock)
     for place in range(len(running) - 1, -1, -1):
         if _agree(running[place], said):
@@ -283,7 +283,7 @@ def _agree(one: Activation | Lost, other: Activation | Lost) -> bool:
     )
 
 
-def _tell(lane: Lane, told: list[Row], clock: Clock) -> None:
+def _tell(lane: TimelineLane, told: list[Row], clock: Clock) -> None:
     """Misses and overruns find their activations."""
     by_deadline: dict[int, list[Activation]] = {}
     for one in lane.activations:
@@ -302,7 +302,7 @@ def _tell(lane: Lane, told: list[Row], clock: Clock) -> None:
         _mark(lane, row.kind, said, choice)
 
 
-def _mark(lane: Lane, kind: str, said: Lost, choice: Iterator[Activation]) -> None:
+def _mark(lane: TimelineLane, kind: str, said: Lost, choice: Iterator[Activation]) -> None:
     taken = "missed" if kind == "miss" else "overran"
     found = next((one for one in choice if not getattr(one, taken) and _agree(one, said)), None)
     if found is not None:
@@ -315,7 +315,7 @@ def _least(numbers: Iterable[int | None]) -> int | None:
     return min((number for number in numbers if number is not None), default=None)
 
 
-def _order(lane: Lane) -> tuple[bool, int, bool, str, str]:
+def _order(lane: TimelineLane) -> tuple[bool, int, bool, str, str]:
     priority = lane.priority
     return priority is None, priority or 0, not lane.pushes, lane.name, lane.node
 

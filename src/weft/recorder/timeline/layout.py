@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from weft.recorder.timeline.figures import Figures, Laxity, Window, cut, figures
-from weft.recorder.timeline.lanes import Lane
+from weft.recorder.timeline.figures import Figures, Laxity, TimeWindow, cut, figures
+from weft.recorder.timeline.lanes import TimelineLane
 from weft.recorder.timeline.marks import BINS, MOST_MARKS, Drawing, LaneRow, count
 from weft.recorder.timeline.tables import Table, lane_table, priority_table
 from weft.recorder.timeline.units import UNITS, Unit, digits_for, number, span, ticks, unit_for
@@ -33,7 +33,7 @@ class LaxityRow(NamedTuple):
     tip: str
 
 
-class Axis(NamedTuple):
+class TimeAxis(NamedTuple):
     """Ticks as (fraction, text)."""
 
     title: str
@@ -46,19 +46,19 @@ class Picture:
     title: str
     subtitle: str
     misses: int
-    window: Window
+    window: TimeWindow
     origin: int  # the time that is called 0
     unit: Unit
-    time: Axis
+    time: TimeAxis
     lanes: tuple[LaneRow, ...]
-    laxity: Axis
+    laxity: TimeAxis
     laxities: tuple[LaxityRow, ...]
     tables: tuple[Table, ...]
     notes: tuple[str, ...] = field(default=())
 
 
 def picture(
-    title: str, found: Sequence[Lane], window: Window, origin: int, notes: Iterable[str] = (), one: bool = False
+    title: str, found: Sequence[TimelineLane], window: TimeWindow, origin: int, notes: Iterable[str] = (), one: bool = False
 ) -> Picture:  # fmt: skip
     """Of lanes that are not yet cut to the window.  `one`: their parts are those of one processor."""
     chosen = [lane for lane in (cut(lane, window) for lane in found) if lane.pushes or lane.consumes]
@@ -84,17 +84,17 @@ def picture(
     )  # fmt: skip
 
 
-def time_axis(window: Window, origin: int, unit: Unit, most: int = 12) -> Axis:
+def time_axis(window: TimeWindow, origin: int, unit: Unit, most: int = 12) -> TimeAxis:
     low, high = (window.begin - origin) / unit.size, (window.end - origin) / unit.size
     values = ticks(low, high, most)
     digits = digits_for(values)
     length = high - low or 1.0
-    return Axis(
+    return TimeAxis(
         f"time ({unit.name})", tuple(((value - low) / length, number(value, digits)) for value in values)
     )
 
 
-def _shown(chosen: list[Lane], known: dict[int, Figures]) -> list[Lane]:
+def _shown(chosen: list[TimelineLane], known: dict[int, Figures]) -> list[TimelineLane]:
     """All of them, or those that have missed before the others; in their order."""
     if len(chosen) <= MOST_LANES:
         return chosen
@@ -102,7 +102,7 @@ def _shown(chosen: list[Lane], known: dict[int, Figures]) -> list[Lane]:
     return [chosen[at] for at in sorted(kept)]
 
 
-def _colours(chosen: list[Lane]) -> dict[int | None, int]:
+def _colours(chosen: list[TimelineLane]) -> dict[int | None, int]:
     known = sorted({lane.priority for lane in chosen}, key=lambda number: (number is None, number))
     return {priority: rank % COLOURS for rank, priority in enumerate(known)}
 
@@ -127,19 +127,19 @@ class _Scale:
     def place(self, value: float) -> float:
         return (self._bent(value) - self.begin) / (self.end - self.begin)
 
-    def axis(self) -> Axis:
+    def axis(self) -> TimeAxis:
         words = "deadline less end; negative: missed"
         if not self.bend:
             unit = unit_for(max(-self.begin, self.end))
             values = ticks(self.begin / unit.size, self.end / unit.size, 12)
             digits = digits_for(values)
             places = tuple((self.place(value * unit.size), number(value, digits)) for value in values)
-            return Axis(f"laxity ({unit.name}): {words}", places, self.place(0))
+            return TimeAxis(f"laxity ({unit.name}): {words}", places, self.place(0))
         powers = [10.0**power for power in range(math.ceil(math.log10(self.bend)), 20)]
         values = [*(-power for power in reversed(powers)), 0.0, *powers]
         inside = [value for value in values if self.begin <= self._bent(value) <= self.end]
         places = tuple((self.place(value), _power(value)) for value in inside)
-        return Axis(f"laxity (logarithmic): {words}", places, self.place(0))
+        return TimeAxis(f"laxity (logarithmic): {words}", places, self.place(0))
 
     def _bent(self, value: float) -> float:
         return math.copysign(math.log1p(abs(value) / self.bend), value) if self.bend else value
@@ -155,11 +155,13 @@ def _power(value: float) -> str:
 
 
 def _laxities(
-    ranges: list[tuple[Lane, Laxity | None]], colours: dict[int | None, int], label: Callable[[Lane], str]
-) -> tuple[Axis, tuple[LaxityRow, ...]]:
+    ranges: list[tuple[TimelineLane, Laxity | None]],
+    colours: dict[int | None, int],
+    label: Callable[[TimelineLane], str],
+) -> tuple[TimeAxis, tuple[LaxityRow, ...]]:
     known = [(lane, laxity) for lane, laxity in ranges if laxity is not None]
     if not known:
-        return Axis("laxity", ()), ()
+        return TimeAxis("laxity", ()), ()
     scale = _Scale([laxity for _, laxity in known])
     rows = []
     for lane, laxity in known:
@@ -177,7 +179,11 @@ def _laxities(
 
 
 def _notes(
-    chosen: list[Lane], shown: list[Lane], known: dict[int, Figures], rows: Sequence[LaneRow], one: bool
+    chosen: list[TimelineLane],
+    shown: list[TimelineLane],
+    known: dict[int, Figures],
+    rows: Sequence[LaneRow],
+    one: bool,
 ) -> list[str]:
     notes = [] if chosen else ["Nothing of what was chosen happened in this part of the run."]
     left_out = [lane for lane in chosen if all(lane is not other for other in shown)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from weft.recorder.timeline.figures import Figures, Window
-from weft.recorder.timeline.lanes import Activation, Lane, Miss
+from weft.recorder.timeline.figures import Figures, TimeWindow
+from weft.recorder.timeline.lanes import Activation, Miss, TimelineLane
 from weft.recorder.timeline.tables import priority_text
 from weft.recorder.timeline.units import Unit, span, unit_for
 
@@ -13,7 +13,7 @@ MOST_MARKS = 6_000
 BINS = 240
 
 
-class Mark(NamedTuple):
+class TimelineMark(NamedTuple):
     """`kind`: run, wait (interrupted), open (no end), busy (a bin), late (from deadline to end), deadline, overdue (a
     deadline that was missed), push, miss, overrun, drop.  `begin` and `end` are the same for what happens at once."""
 
@@ -31,24 +31,24 @@ class LaneRow(NamedTuple):
     note: str
     tip: str
     colour: int
-    marks: tuple[Mark, ...]
+    marks: tuple[TimelineMark, ...]
     binned: bool
 
 
 class Drawing:
     """Makes marks of what a lane holds."""
 
-    def __init__(self, window: Window, origin: int, unit: Unit, share: int, with_node: bool) -> None:
+    def __init__(self, window: TimeWindow, origin: int, unit: Unit, share: int, with_node: bool) -> None:
         self.window = window
         self.origin = origin
         self.unit = unit
         self.share = max(200, share)
         self.with_node = with_node
 
-    def label(self, lane: Lane) -> str:
+    def label(self, lane: TimelineLane) -> str:
         return f"{lane.name} @ {lane.node}" if self.with_node else lane.name
 
-    def lane(self, lane: Lane, known: Figures, colours: dict[int | None, int]) -> LaneRow:
+    def lane(self, lane: TimelineLane, known: Figures, colours: dict[int | None, int]) -> LaneRow:
         parts = sum(len(one.parts) for one in lane.activations)
         binned = parts + len(lane.activations) + len(lane.pushes) + len(lane.lost) > self.share
         marks = self.bins(lane) if binned else self.exact(lane)
@@ -66,8 +66,8 @@ class Drawing:
     def time(self, time: int) -> str:
         return span(time - self.origin, self.unit)
 
-    def exact(self, lane: Lane) -> list[Mark]:
-        marks: list[Mark] = []
+    def exact(self, lane: TimelineLane) -> list[TimelineMark]:
+        marks: list[TimelineMark] = []
         for one in lane.activations:
             marks += self.activation(lane, one)
         misses = lane.misses()
@@ -84,23 +84,23 @@ class Drawing:
             )
         return marks
 
-    def point(self, kind: str, time: int, tip: str, label: str = "") -> Mark:
+    def point(self, kind: str, time: int, tip: str, label: str = "") -> TimelineMark:
         place = self.at(time)
-        return Mark(kind, place, place, tip, label=label)
+        return TimelineMark(kind, place, place, tip, label=label)
 
-    def activation(self, lane: Lane, one: Activation) -> list[Mark]:
+    def activation(self, lane: TimelineLane, one: Activation) -> list[TimelineMark]:
         told = self.told(one)
         tip = f"{lane.name}: {told}"
         last = one.last(lane.until)
-        marks: list[Mark] = []
+        marks: list[TimelineMark] = []
         if one.end is None or one.begin is None:
-            marks.append(Mark("open", self.at(one.first), self.at(last), tip))
+            marks.append(TimelineMark("open", self.at(one.first), self.at(last), tip))
         else:
             if len(one.parts) != 1:
-                marks.append(Mark("wait", self.at(one.begin), self.at(one.end), tip))
+                marks.append(TimelineMark("wait", self.at(one.begin), self.at(one.end), tip))
             for begin, end in one.parts:
                 if self.window.has(begin, end):
-                    marks.append(Mark("run", self.at(begin), self.at(end), tip))
+                    marks.append(TimelineMark("run", self.at(begin), self.at(end), tip))
         if one.deadline is not None and self.window.has(one.deadline, one.deadline):
             kind = "overdue" if one.is_late(lane.until) else "deadline"
             marks.append(self.point(kind, one.deadline, tip))
@@ -108,7 +108,7 @@ class Drawing:
             marks.append(self.point("overrun", last, f"{lane.name} ran longer than its worst case: {told}"))
         return marks
 
-    def miss(self, lane: Lane, miss: Miss) -> list[Mark]:
+    def miss(self, lane: TimelineLane, miss: Miss) -> list[TimelineMark]:
         late = None if miss.deadline is None else miss.at - miss.deadline
         label = ""
         if miss.activation is None:
@@ -121,7 +121,7 @@ class Drawing:
             tip = f"{lane.name}: reported as missed: {self.told(miss.activation)}"
         marks = [self.point("miss", miss.at, tip, label)]
         if late is not None and late > 0 and miss.deadline is not None:
-            marks.insert(0, Mark("late", self.at(miss.deadline), self.at(miss.at), tip))
+            marks.insert(0, TimelineMark("late", self.at(miss.deadline), self.at(miss.at), tip))
         return marks
 
     def told(self, one: Activation) -> str:
@@ -145,7 +145,7 @@ class Drawing:
 
     # Bins
 
-    def bins(self, lane: Lane) -> list[Mark]:
+    def bins(self, lane: TimelineLane) -> list[TimelineMark]:
         size = (self.window.length or 1) / BINS
         marks = self.busy_bins(lane, size)
         marks += self.counted(lane, "push", [push.at for push in lane.pushes], size, "pushes")
@@ -160,7 +160,7 @@ class Drawing:
     def place(self, time: int, size: float) -> int:
         return min(BINS - 1, max(0, int((time - self.window.begin) / size)))
 
-    def busy_bins(self, lane: Lane, size: float) -> list[Mark]:
+    def busy_bins(self, lane: TimelineLane, size: float) -> list[TimelineMark]:
         busy = [0.0] * BINS
         runs = [0] * BINS
         for one in lane.activations:
@@ -176,16 +176,18 @@ class Drawing:
             if busy[bin] or runs[bin]:
                 level = min(1.0, busy[bin] / size)
                 tip = f"{lane.name}: {count(runs[bin], 'run')}, {level:.0%} busy {self.stretch(bin, size)}"
-                marks.append(Mark("busy", bin / BINS, (bin + 1) / BINS, tip, runs[bin], level))
+                marks.append(TimelineMark("busy", bin / BINS, (bin + 1) / BINS, tip, runs[bin], level))
         return marks
 
-    def counted(self, lane: Lane, kind: str, times: list[int], size: float, words: str) -> list[Mark]:
+    def counted(
+        self, lane: TimelineLane, kind: str, times: list[int], size: float, words: str
+    ) -> list[TimelineMark]:
         counts: dict[int, int] = {}
         for time in times:
             bin = self.place(time, size)
             counts[bin] = counts.get(bin, 0) + 1
         return [
-            Mark(kind, (bin + 0.5) / BINS, (bin + 0.5) / BINS,
+            TimelineMark(kind, (bin + 0.5) / BINS, (bin + 0.5) / BINS,
                  f"{lane.name}: {count} {words} {self.stretch(bin, size)}", count)
             for bin, count in sorted(counts.items())
         ]  # fmt: skip

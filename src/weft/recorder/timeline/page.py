@@ -13,7 +13,7 @@ from html import escape
 from weft.recorder.timeline import look
 from weft.recorder.timeline.layout import Picture
 from weft.recorder.timeline.look import LANE_HEIGHT, LAXITY_HEIGHT
-from weft.recorder.timeline.marks import LaneRow, Mark
+from weft.recorder.timeline.marks import LaneRow, TimelineMark
 from weft.recorder.timeline.page_texts import SCRIPT, STYLE, TIPS
 from weft.recorder.timeline.tables import Table
 from weft.recorder.timeline.units import MINUS
@@ -156,7 +156,7 @@ def _marks(lane: LaneRow, top: int) -> Iterator[str]:
         yield _rect(mark, lane, middle) if mark.kind in RECTS else _glyph(mark, lane, middle)
 
 
-def _rect(mark: Mark, lane: LaneRow, middle: int) -> str:
+def _rect(mark: TimelineMark, lane: LaneRow, middle: int) -> str:
     height = {"wait": 2.0, "late": 3.0, "busy": max(1.5, mark.level * (look.BAR + 8))}.get(
         mark.kind, look.BAR
     )
@@ -172,7 +172,7 @@ def _rect(mark: Mark, lane: LaneRow, middle: int) -> str:
     )
 
 
-def _glyph(mark: Mark, lane: LaneRow, middle: int) -> str:
+def _glyph(mark: TimelineMark, lane: LaneRow, middle: int) -> str:
     colour = f" p{lane.colour}" if mark.kind == "push" else ""
     label = ""
     if mark.kind == "miss":

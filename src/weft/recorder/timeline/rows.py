@@ -8,7 +8,7 @@ them, since dispatchers have processes of their own: time orders them, and the s
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 OF_NODES = ("start", "stop", "dropped")
 KINDS = (*OF_NODES, "push", "dispatch", "done", "miss", "overrun", "drop")
@@ -40,7 +40,7 @@ class Clock(NamedTuple):
     shift: int
 
 
-def rows_of(columns: Mapping[str, Sequence[Any]]) -> list[Row]:
+def rows_of(columns: Mapping[str, Sequence[object]]) -> list[Row]:
     """Rows from columns of equal length.  Columns may be missing or have no value in some rows."""
     length = len(columns["kind"])
     texts = ("kind", "name", "node", "operation", "detail")

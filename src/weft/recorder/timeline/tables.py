@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from weft.recorder.timeline.figures import Figures, Laxity, Window, figures_by_priority
-from weft.recorder.timeline.lanes import Lane
+from weft.recorder.timeline.figures import Figures, Laxity, TimeWindow, figures_by_priority
+from weft.recorder.timeline.lanes import TimelineLane
 from weft.recorder.timeline.units import Unit, number, unit_for
 
 
@@ -59,7 +59,7 @@ def _bad(known: Sequence[Figures], texts: int) -> frozenset[tuple[int, int]]:
     return frozenset(found)
 
 
-def lane_table(chosen: list[Lane], known: dict[int, Figures], with_node: bool) -> Table:
+def lane_table(chosen: list[TimelineLane], known: dict[int, Figures], with_node: bool) -> Table:
     unit = laxity_unit(known.values())
     rows = []
     for lane in chosen:
@@ -71,7 +71,7 @@ def lane_table(chosen: list[Lane], known: dict[int, Figures], with_node: bool) -
     return Table("Suppliers and consumers", (*words, *_header(unit)), tuple(rows), len(words) - 1, bad)
 
 
-def priority_table(chosen: list[Lane], window: Window) -> Table:
+def priority_table(chosen: list[TimelineLane], window: TimeWindow) -> Table:
     known = figures_by_priority(chosen, window)
     unit = laxity_unit(known.values())
     rows = tuple((priority_text(priority), *_figures_texts(one, unit)) for priority, one in known.items())

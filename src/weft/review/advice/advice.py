@@ -1,4 +1,4 @@
-"""What should change before the next run: each advice with its file and what it is predicted to gain (docs/tuning.md).
+"""What should change before the next run: each advice with its file and what it is predicted to gain (docs/how-to/tuning.md).
 
 The numbers come from `advice.jobs` (Spark), what follows from them from the plain modules `advice.grid`, `advice.domains`,
 `advice.schedule` and `advice.orders`.
@@ -8,31 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
-from weft.channel import Plan, write_schedule
+from weft.channel import SchedulePlan, write_schedule
 from weft.fabric import Domains, Topology, parse_domains
 from weft.fom import parse_rid
 from weft.host.recording.runs import Run
 from weft.interest.ddm_settings import EXACT, GRID, MULTICAST, DdmSettings, read_ddm_settings
+from weft.interest.spaces import Spaces
 from weft.model.errors import DomainsError
 from weft.model.records import Source
-from weft.review.advice import (
-    domains as advice_domains,
-)
-from weft.review.advice import (
-    jobs,
-)
-from weft.review.advice import (
-    orders as advice_orders,
-)
-from weft.review.advice import (
-    schedule as advice_schedule,
-)
+from weft.review.advice import domains as advice_domains
+from weft.review.advice import jobs
+from weft.review.advice import orders as advice_orders
+from weft.review.advice import schedule as advice_schedule
 from weft.review.advice.batches import Model, More, model_spaces
-from weft.review.advice.domains import Traffic
+from weft.review.advice.domains import NodeTraffic
 from weft.review.advice.domains_file import write_domains_file
-from weft.review.advice.grid import Counts, partitions
+from weft.review.advice.grid import TrafficCounts, partitions
 from weft.review.advice.orders import OrderAdvice
 from weft.review.advice.rid import (
     Tried,
@@ -46,9 +39,14 @@ from weft.review.advice.rid import (
     write_rid,
 )
 from weft.review.advice.schedule import Measured
+from weft.review.advice.told import AdviceData, DomainsData, GridData, OrderData, ScheduleData, SettingData
 from weft.review.errors import ReviewError, reason
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
 RID_FILE, DOMAINS_FILE, SCHEDULE_FILE = "weft.rid", "domains.toml", "schedule.toml"
+Made = TypeVar("Made")
 Say = Callable[[str], None]
 """Hears what is being worked at."""
 
@@ -115,18 +113,28 @@ class GridAdvice:
     old: Tried
     new: Tried
     tried: tuple[Tried, ...]
-    old_counts: Counts
-    new_counts: Counts
+    old_counts: TrafficCounts
+    new_counts: TrafficCounts
     names: Mapping[int, str]
     outside: int
     text: str
     changes: int
 
-    def data(self, model: Model) -> dict[str, Any]:
+    def data(self, model: Model) -> GridData:
         spaces = model_spaces(model)
 
-        def shown(one: Tried) -> dict[str, Any]:
-            return {"setting": describe(one.setting, spaces), "partitions": one.partitions, **one.totals}
+        def shown(one: Tried) -> SettingData:
+            totals = one.totals
+            return {
+                "setting": describe(one.setting, spaces),
+                "partitions": one.partitions,
+                "sent": totals["sent"],
+                "copies": totals["copies"],
+                "casts": totals["casts"],
+                "received": totals["received"],
+                "wanted": totals["wanted"],
+                "unwanted": totals["unwanted"],
+            }
 
         return {
             "file": RID_FILE,
@@ -174,7 +182,7 @@ def more_counts(given: Inputs, *settings: DdmSettings) -> More:
     return tuple(sorted(found.items()))
 
 
-def grid_advice(rows: Any, given: Inputs, say: Say = silent) -> GridAdvice | None:
+def grid_advice(rows: DataFrame, given: Inputs, say: Say = silent) -> GridAdvice | None:
     """None where nothing went by channels from one node to another."""
     model, spaces = given.model, model_spaces(given.model)
     old = recorded_settings(given)
@@ -217,11 +225,11 @@ def grid_advice(rows: Any, given: Inputs, say: Say = silent) -> GridAdvice | Non
     return GridAdvice(results[0], new, tuple(tried), counts[0], new_counts, names, left_out, text, changes)
 
 
-def _tried(setting: DdmSettings, counts: Counts, given: Inputs) -> Tried:
+def _tried(setting: DdmSettings, counts: TrafficCounts, given: Inputs) -> Tried:
     return Tried(setting, counts.totals(), partitions(setting, model_spaces(given.model)))
 
 
-def _grid_words(old: Tried, new: Tried, spaces: Any) -> list[str]:
+def _grid_words(old: Tried, new: Tried, spaces: Spaces) -> list[str]:
     return [
         f"{describe(new.setting, spaces)}: predicted are {_numbers(new)}",
         f"recorded with {describe(old.setting, spaces)}: {_numbers(old)}",
@@ -237,7 +245,7 @@ def _numbers(one: Tried) -> str:
 
 @dataclass(frozen=True)
 class DomainsAdvice:
-    traffic: Traffic
+    traffic: NodeTraffic
     costs: Mapping[str, int]
     old: Topology
     new: Topology
@@ -246,8 +254,8 @@ class DomainsAdvice:
     text: str
     kept_because: str = ""
 
-    def data(self) -> dict[str, Any]:
-        return {
+    def data(self) -> DomainsData:
+        made: DomainsData = {
             "file": DOMAINS_FILE if self.text else None,
             "servers": len(self.new.servers),
             "messages": self.messages,
@@ -256,11 +264,13 @@ class DomainsAdvice:
             "saved": self.costs["old"] - self.costs["new"],
             "domains": {name: list(members) for name, members in self.new.domains.items()},
             "routers": list(self.new.routers()),
-            **({"kept_because": self.kept_because} if self.kept_because else {}),
         }
+        if self.kept_because:
+            made["kept_because"] = self.kept_because
+        return made
 
 
-def domains_advice(rows: Any, given: Inputs, say: Say = silent) -> DomainsAdvice | None:
+def domains_advice(rows: DataFrame, given: Inputs, say: Say = silent) -> DomainsAdvice | None:
     """None where there is one node only."""
     domains = None if given.domains is None else parse_domains(given.domains)
     nodes = jobs.federate_nodes(rows)
@@ -271,7 +281,7 @@ def domains_advice(rows: Any, given: Inputs, say: Say = silent) -> DomainsAdvice
     messages = jobs.message_graph(rows, nodes)
     commands = _command_graph(jobs.commands_by_node(rows), given.home, servers)
     both = {pair: messages.get(pair, 0) + commands.get(pair, 0) for pair in (*messages, *commands)}
-    traffic = Traffic.of(servers, both)
+    traffic = NodeTraffic.of(servers, both)
     say(f"domains for {len(servers)} servers")
     old = advice_domains.ready_made(servers, "flat") if domains is None else domains.topology
     found = advice_domains.as_topology(servers, advice_domains.best_tree(traffic))
@@ -327,14 +337,14 @@ PREEMPTIVE = "Preemptive()"  # of weft.host.dispatch
 
 @dataclass(frozen=True)
 class ScheduleAdvice:
-    plan: Plan
+    plan: SchedulePlan
     operations: Sequence[Measured]
     recorded: Mapping[str, tuple[float | None, bool]]
     by_node: Mapping[str, bool]
     text: str
     preemptive: bool = True
     """Does the dispatcher that was used interrupt?  All is planned for that one."""
-    interrupted: Plan | None = None
+    interrupted: SchedulePlan | None = None
     """The plan for one that does, where the one that was used does not."""
 
     @property
@@ -350,7 +360,7 @@ class ScheduleAdvice:
         left = sum(not one.meets_deadline for one in self.interrupted.operations)
         return PREEMPTIVE if left < late or (self.misses and not left) else ""
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> ScheduleData:
         known = {one.operation: one for one in self.operations}
         return {
             "file": SCHEDULE_FILE,
@@ -381,7 +391,7 @@ class ScheduleAdvice:
         }
 
 
-def schedule_advice(rows: Any, say: Say = silent) -> ScheduleAdvice | None:
+def schedule_advice(rows: DataFrame, say: Say = silent) -> ScheduleAdvice | None:
     """None where nothing was dispatched by RT_Info."""
     say("what operations took")
     by_node = jobs.measured_operations(rows)
@@ -426,7 +436,7 @@ def worst_of(by_node: Mapping[str, Sequence[Measured]]) -> list[Measured]:
 # --- orders -----------------------------------------------------------------------------------------------------------
 
 
-def orders_advice(rows: Any, say: Say = silent) -> list[OrderAdvice]:
+def orders_advice(rows: DataFrame, say: Say = silent) -> list[OrderAdvice]:
     say("causes between classes")
     return advice_orders.advise(jobs.class_traffic(rows), jobs.class_causes(rows))
 
@@ -435,7 +445,7 @@ def orders_advice(rows: Any, say: Say = silent) -> list[OrderAdvice]:
 
 
 @dataclass(frozen=True)
-class Advice:
+class RunAdvice:
     given: Inputs
     grid: GridAdvice | None = None
     domains: DomainsAdvice | None = None
@@ -452,17 +462,26 @@ class Advice:
         }
         return {name: text for name, text in parts.items() if text}
 
-    def data(self) -> dict[str, Any]:
-        made: dict[str, Any] = {name: {"none_because": why} for name, why in self.missing.items()}
-        if self.grid is not None:
-            made["grid"] = self.grid.data(self.given.model)
-        if self.domains is not None:
-            made["domains"] = self.domains.data()
-        if self.schedule is not None:
-            made["schedule"] = self.schedule.data()
-        if "orders" in self.missing:
-            return made
-        made["orders"] = [
+    def data(self) -> AdviceData:
+        why = self.missing
+        made: AdviceData = {}
+        if self.grid is not None or "grid" in why:
+            made["grid"] = (
+                {"none_because": why["grid"]} if self.grid is None else self.grid.data(self.given.model)
+            )
+        if self.domains is not None or "domains" in why:
+            made["domains"] = (
+                {"none_because": why["domains"]} if self.domains is None else self.domains.data()
+            )
+        if self.schedule is not None or "schedule" in why:
+            made["schedule"] = (
+                {"none_because": why["schedule"]} if self.schedule is None else self.schedule.data()
+            )
+        made["orders"] = {"none_because": why["orders"]} if "orders" in why else self._orders()
+        return made
+
+    def _orders(self) -> list[OrderData]:
+        return [
             {
                 "class": one.name,
                 "order": one.order,
@@ -477,10 +496,11 @@ class Advice:
             }
             for one in self.orders
         ]
-        return made
 
 
-def advise(rows: Any, given: Inputs, say: Say = silent, failed: Mapping[str, str] | None = None) -> Advice:
+def advise(
+    rows: DataFrame, given: Inputs, say: Say = silent, failed: Mapping[str, str] | None = None
+) -> RunAdvice:
     """`rows` is the table of a run (`advice.jobs`).
 
     `failed`: advice that fails is missing, and why is said, in place of an error; its entries are missing from the outset.
@@ -488,7 +508,7 @@ def advise(rows: Any, given: Inputs, say: Say = silent, failed: Mapping[str, str
     missing: dict[str, str] = dict(failed or {})
     strict = failed is None
 
-    def part(name: str, none: str, make: Callable[[], Any]) -> Any:
+    def part(name: str, none: str, make: Callable[[], Made | None]) -> Made | None:
         if name in missing:
             return None
         try:
@@ -513,10 +533,10 @@ def advise(rows: Any, given: Inputs, say: Say = silent, failed: Mapping[str, str
         "schedule", "no operation with an RT_Info was dispatched", lambda: schedule_advice(rows, say)
     )
     orders = part("orders", "", lambda: orders_advice(rows, say))
-    return Advice(given, grid, domains, schedule, orders or (), missing)
+    return RunAdvice(given, grid, domains, schedule, orders or (), missing)
 
 
-def advise_run(rows: Any, run: Run, say: Say = silent) -> dict[str, Any]:
+def advise_run(rows: DataFrame, run: Run, say: Say = silent) -> AdviceData:
     """What the review says under "advice"; where one fails, why is said there, and the others are there all the same."""
     failed = {}
     try:

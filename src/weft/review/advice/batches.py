@@ -5,9 +5,9 @@ Workers get the object model as the texts it was made of, and make it once each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -17,11 +17,19 @@ from weft.fom import merge, parse_module
 from weft.interest.ddm_settings import DdmSettings
 from weft.interest.spaces import Spaces
 from weft.model.records import Source
-from weft.review.advice.cells import Cells, layout_of, ranges_of
-from weft.review.advice.grid import FIELDS, Counts, Divided, Groups, Listening, count_under
+from weft.review.advice.cells import Cells, Ints, layout_of, ranges_of
+from weft.review.advice.grid import (
+    FIELDS,
+    Bools,
+    Divided,
+    Listening,
+    MessageGroups,
+    TrafficCounts,
+    count_under,
+)
 
 SEND_COLUMNS = ("node", "epoch_ns", "source", "class", "items", "order", "transport", "destinations",
-                "dimensions", "lower", "upper")  # fmt: skip
+                "dimensions", "lower", "upper", "boxes")  # fmt: skip
 GROUPED = "node string, source bigint, reliable boolean, layout string, ranges binary, destinations array<bigint>, epoch bigint"
 COUNTED = "setting int, field string, federate bigint, number bigint"
 OUTSIDE = "-"
@@ -87,8 +95,9 @@ def describe_batch(
     order, packed = [], []
     for code, key in enumerate(keys.dictionary.to_pylist()):
         rows = np.flatnonzero(codes == code)
-        name, items, dimensions = key.split(_BETWEEN)
-        layout = layout_of(cells, spaces, name, _words(items), _words(dimensions))
+        name, items, dimensions, boxes = key.split(_BETWEEN)
+        owned = [int(mask) for mask in _words(boxes)]
+        layout = layout_of(cells, spaces, name, _words(items), _words(dimensions), owned)
         places = len(_words(dimensions))
         lower, upper = (_matrix(batch, column, rows, places) for column in ("lower", "upper"))
         order.append(rows)
@@ -110,15 +119,15 @@ def describe_batch(
     return pa.RecordBatch.from_arrays(columns, schema=_GROUPED_SCHEMA)
 
 
-def _plain(batch: pa.RecordBatch, name: str) -> Any:
+def _plain(batch: pa.RecordBatch, name: str) -> pa.Array:
     """Texts may come as a dictionary or not."""
     return batch.column(name).cast(pa.string())
 
 
-def _joined(batch: pa.RecordBatch) -> Any:
-    """Class, items and dimensions as one text for each row: there are few different ones."""
+def _joined(batch: pa.RecordBatch) -> pa.Array:
+    """Class, items, dimensions and boxes as one text for each row: there are few different ones."""
     parts = [_plain(batch, "class")]
-    for name in ("items", "dimensions"):
+    for name in ("items", "dimensions", "boxes"):
         column = batch.column(name).cast(pa.list_(pa.string()))
         parts.append(pc.fill_null(pc.binary_join(column, _WITHIN), ""))
     return pc.binary_join_element_wise(*parts, _BETWEEN)
@@ -128,14 +137,14 @@ def _words(text: str) -> list[str]:
     return text.split(_WITHIN) if text else []
 
 
-def _matrix(batch: pa.RecordBatch, name: str, rows: Any, width: int) -> Any:
+def _matrix(batch: pa.RecordBatch, name: str, rows: Ints, width: int) -> Ints:
     if not width:
         return np.zeros((len(rows), 0), np.int64)
     taken = batch.column(name).take(pa.array(rows))
-    return pc.list_flatten(taken).to_numpy(zero_copy_only=False).reshape(len(rows), width)
+    return np.asarray(pc.list_flatten(taken), np.int64).reshape(len(rows), width)
 
 
-def _packed(ranges: Any) -> Any:
+def _packed(ranges: Ints) -> pa.Array:
     """Each row of numbers as the bytes of one value."""
     count, width = len(ranges), 2 * ranges.shape[1]
     if not width:
@@ -144,7 +153,7 @@ def _packed(ranges: Any) -> Any:
     return pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), count, [None, whole]).cast(pa.binary())
 
 
-def _unpacked(values: Any, count: int) -> Any:
+def _unpacked(values: pa.Array, count: int) -> Ints:
     """The other way; all have the same length."""
     taken = pa.concat_arrays([values.cast(pa.binary())])
     first, last = taken.offset, taken.offset + len(taken)
@@ -167,7 +176,7 @@ def counted(
     def counting(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         spaces, cells = model_spaces(model), model_cells(model, more)
         divided = [Divided(one, spaces) for one in settings]
-        totals = [Counts() for _ in settings]
+        totals = [TrafficCounts() for _ in settings]
         for batch in batches:
             for groups in read_groups(batch, listening):
                 found = count_under(groups, listening, divided, cells)
@@ -178,7 +187,7 @@ def counted(
     return counting
 
 
-def read_groups(batch: pa.RecordBatch, listening: Listening) -> Iterator[Groups]:
+def read_groups(batch: pa.RecordBatch, listening: Listening) -> Iterator[MessageGroups]:
     """Layout by layout; not what goes by no channel."""
     layouts = _plain(batch, "layout").dictionary_encode()
     codes = layouts.indices.to_numpy(zero_copy_only=False)
@@ -194,7 +203,7 @@ def read_groups(batch: pa.RecordBatch, listening: Listening) -> Iterator[Groups]
             continue
         rows = np.flatnonzero(codes == code)
         ranges = batch.column("ranges").take(pa.array(rows))
-        yield Groups(
+        yield MessageGroups(
             layout,
             numbers["count"][rows].astype(np.int64),
             numbers["source"][rows].astype(np.int64),
@@ -207,7 +216,7 @@ def read_groups(batch: pa.RecordBatch, listening: Listening) -> Iterator[Groups]
         )
 
 
-def _wanted(batch: pa.RecordBatch, listening: Listening) -> Any:
+def _wanted(batch: pa.RecordBatch, listening: Listening) -> Bools:
     made = np.zeros((len(listening.listeners), batch.num_rows), np.bool_)
     destinations = batch.column("destinations")
     rows = pc.list_parent_indices(destinations).to_numpy(zero_copy_only=False)
@@ -217,7 +226,7 @@ def _wanted(batch: pa.RecordBatch, listening: Listening) -> Any:
     return made
 
 
-def write_counts(totals: Sequence[Counts]) -> pa.RecordBatch:
+def write_counts(totals: Sequence[TrafficCounts]) -> pa.RecordBatch:
     rows = [
         (setting, name, federate, number)
         for setting, total in enumerate(totals)
@@ -229,8 +238,17 @@ def write_counts(totals: Sequence[Counts]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=_COUNTED_SCHEMA)
 
 
-def read_counts(rows: Iterable[Mapping[str, Any]], settings: int) -> list[Counts]:
-    totals = [Counts() for _ in range(settings)]
+class CountRow(TypedDict):
+    """Columns of `COUNTED`."""
+
+    setting: int
+    field: str
+    federate: int
+    number: int
+
+
+def read_counts(rows: Iterable[CountRow], settings: int) -> list[TrafficCounts]:
+    totals = [TrafficCounts() for _ in range(settings)]
     for row in rows:
         getattr(totals[row["setting"]], row["field"])[row["federate"]] = row["number"]
     return totals

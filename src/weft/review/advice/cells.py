@@ -14,19 +14,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from weft.interest.spaces import Space, Spaces
 
 SIZES = (1, 2, 4, 8, 16, 32, 64)
 """Partitions of a dimension that are tried."""
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
+Ints = npt.NDArray[np.int64]
 
 
-class Axis:
+class CutAxis:
     """One dimension, cut at every border of the grids given by their numbers of partitions."""
 
     def __init__(self, size: int, counts: Iterable[int]) -> None:
@@ -36,7 +36,7 @@ class Axis:
             found.update(range(0, size, -(-size // count)))
         self.cuts: Ints = np.array(sorted(found), dtype=np.int64)
 
-    def cells(self, numbers: Any) -> Ints:
+    def cells(self, numbers: npt.ArrayLike) -> Ints:
         """The cell that each number lies in; what lies outside the dimension is in the cell next to it."""
         inside = np.clip(np.asarray(numbers, dtype=np.int64), 0, self.size - 1)
         return np.searchsorted(self.cuts, inside, side="right") - 1
@@ -59,7 +59,7 @@ class Cells:
         }
         self.axes = {
             space.number: [
-                Axis(one.size, (*SIZES, *more.get((space.number, at), ())))
+                CutAxis(one.size, (*SIZES, *more.get((space.number, at), ())))
                 for at, one in enumerate(space.dimensions)
             ]
             for space in spaces.all
@@ -123,28 +123,36 @@ def parse_layout(text: str) -> tuple[bool, list[int]]:
 
 
 def spaces_of(spaces: Spaces, name: str, items: Sequence[str]) -> list[Space | None]:
-    """Where a message of a class travels; None is the default space."""
+    """Where each item of a message of a class travels, or an interaction as a whole; None is the default space."""
     if name in spaces.model.interaction_classes:
         return [spaces.of_interaction(name)]
-    return list(dict.fromkeys(spaces.of_attribute(name, item) for item in items))
+    return [spaces.of_attribute(name, item) for item in items]
 
 
 def layout_of(
-    cells: Cells, spaces: Spaces, name: str, items: Sequence[str], dimensions: Sequence[str]
+    cells: Cells,
+    spaces: Spaces,
+    name: str,
+    items: Sequence[str],
+    dimensions: Sequence[str],
+    owned: Sequence[int] = (),
 ) -> Layout:
-    """`dimensions`: those of the row, box after box."""
-    found = _boxes(cells, dimensions)
-    made: list[tuple[int, tuple[int, ...]]] = []
-    default = False
-    for space in spaces_of(spaces, name, items):
+    """`dimensions`: those of the row, box after box; `owned`: its column `boxes`, by which each item has its own."""
+    travels = spaces_of(spaces, name, items)
+    made: dict[tuple[int, tuple[int, ...]], None] = {}
+    for place, space in enumerate(travels):
         if space is None:
-            default = True
             continue
-        own = [places for number, places in found if number == space.number]
-        made += [(space.number, places) for places in own]
-        if not own:
-            made.append((space.number, (-1,) * len(space.dimensions)))
-    return Layout(default, tuple(sorted(made, key=lambda one: one[0])))
+        if not owned:
+            own = [places for number, places in _boxes(cells, dimensions) if number == space.number]
+        elif owned[place] < 0:
+            continue  # in regions that are nowhere
+        else:
+            numbered = enumerate(_own_boxes(cells, space, dimensions))
+            own = [places for number, places in numbered if owned[place] >> number & 1]
+        for places in own or [(-1,) * len(space.dimensions)]:
+            made[space.number, places] = None
+    return Layout(None in travels, tuple(sorted(made, key=lambda one: one[0])))
 
 
 def _boxes(cells: Cells, dimensions: Sequence[str]) -> list[tuple[int, tuple[int, ...]]]:
@@ -156,6 +164,16 @@ def _boxes(cells: Cells, dimensions: Sequence[str]) -> list[tuple[int, tuple[int
         if space:
             found.append((space, tuple(places.get(name, -1) for name in cells.names[space])))
     return found
+
+
+def _own_boxes(cells: Cells, space: Space, dimensions: Sequence[str]) -> list[tuple[int, ...]]:
+    """The same where rows tell whose they are: a box has the dimensions of all items, and begins where one comes again."""
+    found: list[dict[str, int]] = []
+    for at, name in enumerate(dimensions):
+        if not found or name in found[-1]:
+            found.append({})
+        found[-1][name] = at
+    return [tuple(places.get(name, -1) for name in cells.names[space.number]) for places in found]
 
 
 def ranges_of(cells: Cells, layout: Layout, lower: Ints, upper: Ints) -> Ints:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from weft.interest.ddm_settings import DdmSettings
+from weft.model.json_types import JsonObject
 from weft.model.records import Source
 from weft.review.advice import domains as advice_domains
 from weft.review.advice import jobs as advice_jobs
-from weft.review.advice.advice import RID_FILE, Advice, Inputs, Say, more_counts, recorded_settings
+from weft.review.advice.advice import RID_FILE, Inputs, RunAdvice, Say, more_counts, recorded_settings
 from weft.review.advice.batches import model_cells, model_spaces
 from weft.review.advice.cells import layout_of
-from weft.review.advice.domains import Traffic, topology_cost
+from weft.review.advice.domains import NodeTraffic, topology_cost
 from weft.review.advice.jobs import BY_CHANNELS
 from weft.review.advice.replay import COLUMNS, KINDS, replay_domains, replay_strategy
 from weft.review.advice.schedule import NO_PRIORITY, Job, simulate
+from weft.review.kernels.records import RecordedRow
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 MESSAGES = 20_000
 """That are replayed, if nothing else is said: what takes a minute or so."""
@@ -23,10 +28,10 @@ TOTALS = ("sent", "copies", "received", "wanted", "unwanted")
 PERIODS = 20  # of the slowest operation
 
 
-def check(rows: Any, advice: Advice, messages: int, say: Say) -> dict[str, Any]:
+def check(rows: DataFrame, advice: RunAdvice, messages: int, say: Say) -> JsonObject:
     """Beside each other, for each advice and for old and new settings: `predicted` and `obtained`."""
     part, count = first_messages(rows, messages)
-    made: dict[str, Any] = {"messages": count}
+    made: JsonObject = {"messages": count}
     if advice.grid is not None:
         made["grid"] = _check_grid(part, advice, say)
     if advice.domains is not None and advice.given.model:
@@ -36,7 +41,7 @@ def check(rows: Any, advice: Advice, messages: int, say: Say) -> dict[str, Any]:
     return made
 
 
-def first_messages(rows: Any, messages: int) -> tuple[Any, int]:
+def first_messages(rows: DataFrame, messages: int) -> tuple[DataFrame, int]:
     """The run up to its so-manieth message that goes by channels, and how many there are."""
     from pyspark.sql import functions as f
 
@@ -48,7 +53,7 @@ def first_messages(rows: Any, messages: int) -> tuple[Any, int]:
     return replayable(rows).where(f.col("epoch_ns") <= found["last"]), found["n"]
 
 
-def replayable(rows: Any) -> Any:
+def replayable(rows: DataFrame) -> DataFrame:
     """Of sends those that a replay knows how to send."""
     from pyspark.sql import functions as f
 
@@ -57,23 +62,23 @@ def replayable(rows: Any) -> Any:
     return rows.where(f.col("kind").isin(*KINDS)).where((f.col("kind") != "send") | (by_channels & known))
 
 
-def _in_order(part: Any) -> Iterable[Mapping[str, Any]]:
+def _in_order(part: DataFrame) -> Iterable[RecordedRow]:
     """Row by row, a partition at a time."""
     wanted = part.select(*COLUMNS, "order").orderBy("epoch_ns", "node", "seq")
-    found: Iterable[Mapping[str, Any]] = wanted.toLocalIterator(prefetchPartitions=True)
+    found: Iterable[RecordedRow] = wanted.toLocalIterator(prefetchPartitions=True)
     return found
 
 
 # --- grid -------------------------------------------------------------------------------------------------------------
 
 
-def _check_grid(part: Any, advice: Advice, say: Say) -> dict[str, Any]:
+def _check_grid(part: DataFrame, advice: RunAdvice, say: Say) -> JsonObject:
     assert advice.grid is not None
     given, grid = advice.given, advice.grid
     old, new = recorded_settings(given), grid.new.setting
     predicted = _predicted(part, given, [old, new])
     nodes = sorted(set(advice_jobs.federate_nodes(part).values()))
-    made = {}
+    made: JsonObject = {}
     for when, numbers, rid in (
         ("old", predicted[0], given.rid),
         ("new", predicted[1], Source(RID_FILE, grid.text.encode())),
@@ -88,32 +93,33 @@ def _check_grid(part: Any, advice: Advice, say: Say) -> dict[str, Any]:
     return made
 
 
-def _predicted(part: Any, given: Inputs, settings: list[DdmSettings]) -> list[dict[str, int]]:
+def _predicted(part: DataFrame, given: Inputs, settings: list[DdmSettings]) -> list[dict[str, int]]:
     more = more_counts(given, *settings)
     listening = advice_jobs.listening_of(part, given.model, more)
     grouped = advice_jobs.grouped_sends(part, given.model, more, listening)
     return [one.totals() for one in advice_jobs.counts_of(grouped, given.model, more, listening, settings)]
 
 
-def _goes_by_channels(row: Mapping[str, Any], given: Inputs) -> bool:
+def _goes_by_channels(row: RecordedRow, given: Inputs) -> bool:
     if row["kind"] != "send" or row["order"] in (None, "RO"):
         return True
     if row["order"] != "TSO":
         return False
     spaces, cells = model_spaces(given.model), model_cells(given.model)
-    return not layout_of(cells, spaces, row["class"], row["items"] or (), row["dimensions"] or ()).boxes
+    items, dimensions = row["items"] or (), row["dimensions"] or ()
+    return not layout_of(cells, spaces, row["class"], items, dimensions, row["boxes"] or ()).boxes
 
 
 # --- domains ----------------------------------------------------------------------------------------------------------
 
 
-def _check_domains(part: Any, advice: Advice, say: Say) -> dict[str, Any]:
+def _check_domains(part: DataFrame, advice: RunAdvice, say: Say) -> JsonObject:
     assert advice.domains is not None
     given, domains = advice.given, advice.domains
     nodes = advice_jobs.federate_nodes(part)
-    traffic = Traffic.of(domains.old.servers, advice_jobs.message_graph(part, nodes))
+    traffic = NodeTraffic.of(domains.old.servers, advice_jobs.message_graph(part, nodes))
     home = given.home if given.home in domains.old.servers else domains.old.servers[0]
-    made = {}
+    made: JsonObject = {}
     for when, topology in (("old", domains.old), ("new", domains.new)):
         say(f"replay, {when} domains")
         obtained = replay_domains(_in_order(part), given.model, topology, home, say)
@@ -126,7 +132,7 @@ def _check_domains(part: Any, advice: Advice, say: Say) -> dict[str, Any]:
 # --- schedule ---------------------------------------------------------------------------------------------------------
 
 
-def check_schedule(advice: Advice) -> dict[str, Any]:
+def check_schedule(advice: RunAdvice) -> JsonObject:
     """All operations at once and then at their rates, each as long as it ever took, on one processor."""
     assert advice.schedule is not None
     made = advice.schedule.plan

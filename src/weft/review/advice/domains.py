@@ -32,14 +32,14 @@ Tree = frozenset[frozenset[int]]
 
 
 @dataclass(frozen=True)
-class Traffic:
+class NodeTraffic:
     """How many messages went from each server to each, by number; what goes back costs the same."""
 
     servers: tuple[str, ...]
     messages: Ints
 
     @classmethod
-    def of(cls, servers: Sequence[str], counts: Mapping[tuple[str, str], int]) -> Traffic:
+    def of(cls, servers: Sequence[str], counts: Mapping[tuple[str, str], int]) -> NodeTraffic:
         numbers = {name: at for at, name in enumerate(servers)}
         made = np.zeros((len(servers), len(servers)), np.int64)
         for (one, other), count in counts.items():
@@ -53,7 +53,7 @@ class Traffic:
         return self.messages + self.messages.T
 
 
-def topology_cost(traffic: Traffic, topology: Topology) -> int:
+def topology_cost(traffic: NodeTraffic, topology: Topology) -> int:
     """Σ traffic × Σ s² over the hops; pairs that do not reach one another are left out."""
     total = 0
     for at, start in enumerate(topology.servers):
@@ -134,7 +134,7 @@ def tree_cost(both: Ints, tree: Tree) -> int:
     return Costs(both).of(tree)
 
 
-def best_tree(traffic: Traffic) -> Tree:
+def best_tree(traffic: NodeTraffic) -> Tree:
     count = len(traffic.servers)
     if count <= 2:
         return frozenset([frozenset(range(count))]) if count else frozenset()
@@ -204,7 +204,7 @@ EFFORT = 2_000_000
 """Trees times servers that a search looks at, at most: a minute or so."""
 
 
-def search(traffic: Traffic, effort: int = EFFORT) -> Tree:
+def search(traffic: NodeTraffic, effort: int = EFFORT) -> Tree:
     """The best of what is found from several starts, the best of which come first."""
     costs = Costs(traffic.both)
     begins = sorted(starts(traffic), key=lambda tree: (costs.of(tree), _order(tree)))
@@ -213,7 +213,7 @@ def search(traffic: Traffic, effort: int = EFFORT) -> Tree:
     return min(found, key=lambda tree: (costs.of(tree), _order(tree)))
 
 
-def starts(traffic: Traffic) -> list[Tree]:
+def starts(traffic: NodeTraffic) -> list[Tree]:
     count = len(traffic.servers)
     order = by_closeness(traffic.both)
     made = {_planned(name, those) for name in PLANS for those in (order, list(range(count)))}
@@ -330,8 +330,7 @@ def as_topology(servers: Sequence[str], tree: Tree) -> Topology:
     """Domains D1, D2, … in the order of their first servers, which are in the order of the file."""
     groups = sorted(sorted(domain) for domain in tree)
     return Topology(
-        tuple(servers),
-        {f"D{at}": tuple(servers[one] for one in group) for at, group in enumerate(groups, 1)},
+        tuple(servers), {f"D{at}": tuple(servers[one] for one in group) for at, group in enumerate(groups, 1)}
     )
 
 

@@ -14,19 +14,19 @@ federate listens to all partitions that share a channel with one of its own; the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from weft.interest.ddm_settings import EXACT, GRID, SIMPLE, DdmSettings
 from weft.interest.spaces import Spaces
-from weft.interest.strategies import Grid
+from weft.interest.strategies import PartitionGrid
 from weft.review.advice.cells import Cells, Ints, parse_layout
 
-Bools = np.ndarray[Any, np.dtype[np.bool_]]
+Bools = npt.NDArray[np.bool_]
 Cover = Mapping[int, Ints]
 """For each space the boxes that a federate listens to: (boxes, dimensions, 2)."""
 
@@ -52,7 +52,7 @@ class Listening:
     moments: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     _few: dict[tuple[int, int], tuple[Ints, Bools] | None] = field(default_factory=dict, repr=False)
 
-    def epochs(self, times: Any) -> Ints:
+    def epochs(self, times: npt.ArrayLike) -> Ints:
         """The epoch of each time, -1 before the first."""
         return np.searchsorted(self.moments, np.asarray(times, np.int64), side="right") - 1
 
@@ -70,7 +70,7 @@ class Listening:
 
 
 @dataclass
-class Groups:
+class MessageGroups:
     """Messages that are alike, of one layout: how many, of whom, and where; `wanted` has a row for each listener."""
 
     layout: str
@@ -86,7 +86,7 @@ class Groups:
 
 
 @dataclass
-class Counts:
+class TrafficCounts:
     """What the nodes would count, by federate; `casts`: datagrams to groups, and messages to single nodes, were there groups."""
 
     sent: dict[int, int] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class Counts:
         found["unwanted"] = found["received"] - found["wanted"]
         return found
 
-    def add(self, other: Counts) -> None:
+    def add(self, other: TrafficCounts) -> None:
         for name in FIELDS:
             mine = getattr(self, name)
             for federate, number in getattr(other, name).items():
@@ -111,18 +111,18 @@ FIELDS = ("sent", "copies", "casts", "received", "wanted")
 
 
 def count(
-    groups: Groups, listening: Listening, settings: Sequence[DdmSettings], spaces: Spaces, cells: Cells
-) -> list[Counts]:
+    groups: MessageGroups, listening: Listening, settings: Sequence[DdmSettings], spaces: Spaces, cells: Cells
+) -> list[TrafficCounts]:
     """For each of the settings what these messages cost."""
     return count_under(groups, listening, [Divided(one, spaces) for one in settings], cells)
 
 
 def count_under(
-    groups: Groups, listening: Listening, settings: Sequence[Divided], cells: Cells
-) -> list[Counts]:
+    groups: MessageGroups, listening: Listening, settings: Sequence[Divided], cells: Cells
+) -> list[TrafficCounts]:
     """The same; settings that divide the spaces of these messages alike are counted once."""
     look = _Look(groups, listening, cells)
-    known: dict[Any, Counts] = {}
+    known: dict[object, TrafficCounts] = {}
     found = []
     for one in settings:
         key = one.key(look.spaces)
@@ -144,7 +144,7 @@ class Divided:
             counts = (
                 setting.partitions_of(space) if setting.strategy == GRID else (1,) * len(space.dimensions)
             )
-            grid = Grid(space, counts, first)
+            grid = PartitionGrid(space, counts, first)
             self.counts[space.number] = grid.counts
             self.first[space.number] = first - 1
             first += grid.count
@@ -153,7 +153,7 @@ class Divided:
         self.channels = min(self.partitions, most)
         self.reused = self.channels < self.partitions
 
-    def key(self, spaces: Sequence[int]) -> Any:
+    def key(self, spaces: Sequence[int]) -> Hashable:
         """Equal for settings under which messages in these spaces cost the same."""
         if self.strategy in (SIMPLE, EXACT):
             return self.strategy
@@ -169,7 +169,7 @@ class Divided:
 class _Look:
     """One batch of groups; what was worked out for one grid of one space serves all settings that have it."""
 
-    def __init__(self, groups: Groups, listening: Listening, cells: Cells) -> None:
+    def __init__(self, groups: MessageGroups, listening: Listening, cells: Cells) -> None:
         self.groups = groups
         self.cells = cells
         self.default, self.spaces = parse_layout(groups.layout)
@@ -212,7 +212,7 @@ class _Look:
 
     # --- one setting ----------------------------------------------------------------------------------------------
 
-    def counts(self, setting: Divided) -> Counts:
+    def counts(self, setting: Divided) -> TrafficCounts:
         groups = self.groups
         heard, channels = self._heard(setting)
         arrives = heard & self.away
@@ -221,7 +221,7 @@ class _Look:
         for room in self.rooms.values():
             nodes += arrives[room].any(axis=0)
         casts = np.where(groups.reliable | (setting.strategy == EXACT), nodes, channels * (nodes > 0))
-        made = Counts()
+        made = TrafficCounts()
         for name, each in (("sent", channels), ("copies", nodes), ("casts", casts)):
             setattr(made, name, self._by_sender(groups.count * each))
         for name, who in (("received", arrives), ("wanted", wanted)):
@@ -374,7 +374,7 @@ def padded(covers: Sequence[Ints], dimensions: int) -> tuple[Ints, Bools]:
 def meets_few(covers: Ints, holds: Bools, versions: Ints, boxes: Sequence[Ints]) -> Bools:
     """Each message against the few boxes of its version of the cover, all versions at once; -1 is no version."""
     found = np.zeros(len(versions), np.bool_)
-    which: Any = versions
+    which: Ints | int = versions
     if len(versions) and (versions == versions[0]).all():
         which = int(versions[0])  # nothing has changed in all the time
     for place in range(covers.shape[1]):

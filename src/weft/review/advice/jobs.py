@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from weft.interest.ddm_settings import DdmSettings
 from weft.kernel.node.service_table import SERVICES
@@ -24,10 +24,13 @@ from weft.review.advice.batches import (
     model_spaces,
     read_counts,
 )
-from weft.review.advice.grid import Counts, Listening
+from weft.review.advice.grid import Listening, TrafficCounts
 from weft.review.advice.listening import read_listening
 from weft.review.advice.orders import ClassTraffic
 from weft.review.advice.schedule import Measured
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 BY_CHANNELS = ("update_attribute_values", "send_interaction", "send_interaction_with_regions")
 """Services whose messages go by channels, unless their order says otherwise."""
@@ -36,7 +39,7 @@ BY_CHANNELS = ("update_attribute_values", "send_interaction", "send_interaction_
 # --- grid -------------------------------------------------------------------------------------------------------------
 
 
-def listening_of(rows: Any, model: Model, more: More) -> Listening:
+def listening_of(rows: DataFrame, model: Model, more: More) -> Listening:
     """Changes of subscriptions, and of the regions used for them; those of updates move more often and are left out."""
     from pyspark.sql import functions as f
 
@@ -50,7 +53,7 @@ def listening_of(rows: Any, model: Model, more: More) -> Listening:
     return read_listening(found.to_pylist(), model_spaces(model), model_cells(model, more))
 
 
-def grouped_sends(rows: Any, model: Model, more: More, listening: Listening) -> Any:
+def grouped_sends(rows: DataFrame, model: Model, more: More, listening: Listening) -> DataFrame:
     """The histogram: how many messages there were of each kind that a strategy could tell apart."""
     from pyspark.sql import functions as f
 
@@ -65,7 +68,7 @@ def grouped_sends(rows: Any, model: Model, more: More, listening: Listening) -> 
     return sends.mapInArrow(described(model, more, listening), GROUPED).groupBy(*keys).count()
 
 
-def outside(grouped: Any) -> int:
+def outside(grouped: DataFrame) -> int:
     """Messages that go to those who get them under any strategy, because regions are asked as of their time."""
     from pyspark.sql import functions as f
 
@@ -73,7 +76,7 @@ def outside(grouped: Any) -> int:
     return int(found["n"] or 0)
 
 
-def spaces_used(grouped: Any) -> list[int]:
+def spaces_used(grouped: DataFrame) -> list[int]:
     """The numbers of the spaces in which anything was sent."""
     layouts = [row["layout"] for row in grouped.select("layout").distinct().collect()]
     parts = {part for layout in layouts if layout != OUTSIDE for part in layout.split(";")}
@@ -81,8 +84,8 @@ def spaces_used(grouped: Any) -> list[int]:
 
 
 def counts_of(
-    grouped: Any, model: Model, more: More, listening: Listening, settings: Sequence[DdmSettings]
-) -> list[Counts]:
+    grouped: DataFrame, model: Model, more: More, listening: Listening, settings: Sequence[DdmSettings]
+) -> list[TrafficCounts]:
     from pyspark.sql import functions as f
 
     found = (
@@ -98,14 +101,14 @@ def counts_of(
 # --- domains ----------------------------------------------------------------------------------------------------------
 
 
-def federate_nodes(rows: Any) -> dict[int, str]:
+def federate_nodes(rows: DataFrame) -> dict[int, str]:
     from pyspark.sql import functions as f
 
     found = rows.where(f.col("kind") == "join").select("federate", "node").distinct().collect()
     return {row["federate"]: row["node"] for row in found}
 
 
-def message_graph(rows: Any, nodes: Mapping[int, str]) -> dict[tuple[str, str], int]:
+def message_graph(rows: DataFrame, nodes: Mapping[int, str]) -> dict[tuple[str, str], int]:
     """How many messages went from each node to each other: one for each node that has somebody who gets it."""
     from pyspark.sql import functions as f
 
@@ -124,7 +127,7 @@ def message_graph(rows: Any, nodes: Mapping[int, str]) -> dict[tuple[str, str], 
     return {(row["node"], row["other"]): row["count"] for row in found}
 
 
-def commands_by_node(rows: Any) -> dict[str, int]:
+def commands_by_node(rows: DataFrame) -> dict[str, int]:
     """How many commands the federates of each node gave: calls that change what all nodes know."""
     from pyspark.sql import functions as f
 
@@ -139,7 +142,7 @@ def commands_by_node(rows: Any) -> dict[str, int]:
 # --- schedule ---------------------------------------------------------------------------------------------------------
 
 
-def measured_operations(rows: Any) -> dict[str, list[Measured]]:
+def measured_operations(rows: DataFrame) -> dict[str, list[Measured]]:
     """For each node what its operations took: a `dispatch` and the `done` of the same consumer that follows it."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
@@ -186,7 +189,7 @@ def measured_operations(rows: Any) -> dict[str, list[Measured]]:
     return made
 
 
-def interrupts(rows: Any) -> bool:
+def interrupts(rows: DataFrame) -> bool:
     """Did one operation run while another of its node had begun and not ended?  Then the dispatcher interrupts."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
@@ -197,7 +200,7 @@ def interrupts(rows: Any) -> bool:
     return bool(steps.select(running.alias("running")).where("running > 1").limit(1).count())
 
 
-def operation_causes(rows: Any) -> dict[tuple[str, str], int]:
+def operation_causes(rows: DataFrame) -> dict[tuple[str, str], int]:
     """How often the second operation handled what was sent while the first one ran."""
     from pyspark.sql import functions as f
 
@@ -216,7 +219,7 @@ def operation_causes(rows: Any) -> dict[tuple[str, str], int]:
 # --- orders -----------------------------------------------------------------------------------------------------------
 
 
-def class_traffic(rows: Any) -> dict[str, ClassTraffic]:
+def class_traffic(rows: DataFrame) -> dict[str, ClassTraffic]:
     from pyspark.sql import functions as f
 
     sends = rows.where((f.col("kind") == "send") & f.col("class").isNotNull() & (f.col("source") > 0))
@@ -244,7 +247,7 @@ def class_traffic(rows: Any) -> dict[str, ClassTraffic]:
     return made
 
 
-def _held(rows: Any) -> Any:
+def _held(rows: DataFrame) -> DataFrame:
     """Of each class how many messages waited at a receiver for others before them, or for their time, and how long."""
     from pyspark.sql import functions as f
 
@@ -260,7 +263,7 @@ def _held(rows: Any) -> Any:
     )
 
 
-def class_causes(rows: Any) -> dict[tuple[str, str], int]:
+def class_causes(rows: DataFrame) -> dict[tuple[str, str], int]:
     """How many messages of the second class were sent while one of the first was being handled."""
     from pyspark.sql import functions as f
 

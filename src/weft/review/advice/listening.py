@@ -9,15 +9,18 @@ which things happened.  A change that leaves a federate's cells as they are is n
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from weft.interest.spaces import Spaces
 from weft.review.advice.cells import Cells, Ints
 from weft.review.advice.grid import Cover, Listener, Listening
+from weft.review.kernels.records import RecordedRow
 
 Bounds = Mapping[str, tuple[int, int]]
+Held = TypeVar("Held", str, tuple[str, str])
+"""An interaction class, or a class and an attribute."""
 COLUMNS = ("epoch_ns", "node", "seq", "kind", "service", "federate", "name", "class", "items", "region",
            "dimensions", "lower", "upper")  # fmt: skip
 """Of the rows that `read_listening` takes."""
@@ -87,7 +90,7 @@ class _Wishes:
         return {number: np.stack([boxes[key] for key in sorted(boxes)]) for number, boxes in found.items()}
 
 
-def _hold(held: dict[Any, dict[int, None]], key: Any, region: int | None, begins: bool) -> None:
+def _hold(held: dict[Held, dict[int, None]], key: Held, region: int | None, begins: bool) -> None:
     if region is None:
         return
     if begins:
@@ -98,12 +101,12 @@ def _hold(held: dict[Any, dict[int, None]], key: Any, region: int | None, begins
             del held[key]
 
 
-def read_listening(rows: Iterable[Mapping[str, Any]], spaces: Spaces, cells: Cells) -> Listening:
+def read_listening(rows: Iterable[RecordedRow], spaces: Spaces, cells: Cells) -> Listening:
     """`rows` are in the order of time, with the columns `COLUMNS`."""
-    return _Reading(spaces, cells).read(rows)
+    return _ListeningReader(spaces, cells).read(rows)
 
 
-class _Reading:
+class _ListeningReader:
     def __init__(self, spaces: Spaces, cells: Cells) -> None:
         self.spaces = spaces
         self.cells = cells
@@ -112,14 +115,14 @@ class _Reading:
         self.regions: dict[int, Bounds] = {}
         self.moments: list[int] = []
 
-    def read(self, rows: Iterable[Mapping[str, Any]]) -> Listening:
+    def read(self, rows: Iterable[RecordedRow]) -> Listening:
         for row in rows:
             for federate in self._apply(row):
                 self._note(federate, row["epoch_ns"])
         everybody = [*self.left, *(wishes.listener for wishes in self.federates.values())]
         return Listening(everybody, np.array(self.moments, np.int64))
 
-    def _apply(self, row: Mapping[str, Any]) -> list[int]:
+    def _apply(self, row: RecordedRow) -> list[int]:
         """The federates whose covers may have changed."""
         kind, federate = row["kind"], row["federate"]
         if kind == "join":
@@ -136,7 +139,7 @@ class _Reading:
             if row["region"] is not None and row["lower"]:
                 self.regions.setdefault(row["region"], _bounds(row))
             return [federate]
-        region = row["region"]
+        region = row["region"] or 0
         if row["lower"]:
             self.regions[region] = _bounds(row)
         elif row["service"] == "delete_region":
@@ -167,10 +170,12 @@ class _Reading:
         listener.covers.append(cover)
 
 
-def _bounds(row: Mapping[str, Any]) -> Bounds:
+def _bounds(row: RecordedRow) -> Bounds:
     return {
         name: (lower, upper)
-        for name, lower, upper in zip(row["dimensions"], row["lower"], row["upper"], strict=True)
+        for name, lower, upper in zip(
+            row["dimensions"] or (), row["lower"] or (), row["upper"] or (), strict=True
+        )
     }
 
 

@@ -38,7 +38,7 @@ class ClassTraffic:
 
 
 @dataclass(frozen=True)
-class Pair:
+class ClassPair:
     """A way from the first class to the second; `times`: how often directly, 0 where only by others between."""
 
     first: str
@@ -58,7 +58,7 @@ class OrderAdvice:
     held: int
     held_ms: float
     could_use_ro: bool
-    reasons: tuple[Pair, ...]
+    reasons: tuple[ClassPair, ...]
     saved_bytes: int
 
 
@@ -83,7 +83,7 @@ def _advice(
     causes: Mapping[tuple[str, str], int],
 ) -> OrderAdvice:
     reasons = tuple(
-        Pair(first, second, causes.get((first, second), 0))
+        ClassPair(first, second, causes.get((first, second), 0))
         for first, second in sorted(_reasons(one.name, classes, ways))
     )
     waited = order == "TSO" and one.held > 0

@@ -8,44 +8,62 @@ time and orders; every message goes in receive order, since channels are for tho
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from weft.fabric import Topology
 from weft.host.simulated.fabric import FabricNetwork
 from weft.host.simulated.simulated import SimulatedConnection, SimulatedNetwork
 from weft.interest.spaces import Spaces
 from weft.model.enums import ResignAction
+from weft.model.handles import AttributeHandle, FederateHandle, Handle, ObjectInstanceHandle, RegionHandle
 from weft.model.records import RangeBounds, Source
 from weft.review.advice.batches import Model, model_cells, model_spaces
 from weft.review.advice.cells import layout_of
-from weft.review.advice.grid import Counts
+from weft.review.advice.grid import TrafficCounts
+from weft.review.kernels.records import RecordedRow
 
 COLUMNS = ("epoch_ns", "node", "seq", "kind", "service", "federate", "source", "class", "object", "items", "region",
-           "dimensions", "lower", "upper")  # fmt: skip
+           "dimensions", "lower", "upper", "boxes")  # fmt: skip
 """Of the rows that a replay takes."""
 KINDS = ("join", "resign", "lost", "declare", "region", "send")
 FEDERATION = "replay"
 LEAVE = ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST
 PROGRESS = 1000  # messages
 
-Row = Mapping[str, Any]
+Row = RecordedRow
 Bounds = tuple[tuple[str, int, int], ...]
+Key = tuple[str, int | None]
+"""An object instance by its class and recorded number, or an interaction class."""
+
+
+class _Place(NamedTuple):
+    """Where an object instance or an interaction of a class is in the replay."""
+
+    boxes: tuple[Bounds, ...] = ()
+    regions: tuple[RegionHandle, ...] = ()
+    where: Mapping[str, tuple[int, ...]] = {}
+    """The numbers of the boxes of each attribute that has some."""
+
+    def is_like(self, boxes: Sequence[Bounds], where: Mapping[str, tuple[int, ...]]) -> bool:
+        """Need its regions only be moved?"""
+        return where == self.where and list(map(_names, boxes)) == list(map(_names, self.boxes))
 
 
 class _Seat:
     """A recorded federate, and what it has in the replay."""
 
-    def __init__(self, connection: SimulatedConnection, node: str) -> None:
+    def __init__(self, connection: SimulatedConnection, node: str, handle: FederateHandle) -> None:
         self.connection = connection
         self.node = node
-        self.handle: Any = None
+        self.handle = handle
         self.published: set[str] = set()
-        self.regions: dict[int, Any] = {}  # subscribed, by the number that was recorded
-        self.objects: dict[Any, Any] = {}
-        self.places: dict[Any, tuple[Bounds, list[Any]]] = {}  # of an object or an interaction class
+        self.regions: dict[int, RegionHandle] = {}  # subscribed, by the number that was recorded
+        self.objects: dict[Key, ObjectInstanceHandle] = {}
+        self.places: dict[Key, _Place] = {}
 
-    def call(self, service: str, *arguments: Any) -> Any:
+    def call(self, service: str, *arguments: object) -> Any:
         return self.connection.call(service, arguments)
 
 
@@ -57,7 +75,7 @@ class Replay:
         self.spaces: Spaces = model_spaces(model)
         self.network = network
         self.home = home
-        self.counts = Counts()
+        self.counts = TrafficCounts()
         self.messages = 0
         self.skipped: dict[str, int] = {}
         self._seats: dict[int, _Seat] = {}
@@ -65,7 +83,7 @@ class Replay:
         self._founder = network.at(home).connect()
         self._founder.call("create_federation_execution", (FEDERATION, model, None, ""))
 
-    def run(self, rows: Iterable[Row], say: Callable[[str], None] = lambda text: None) -> Counts:
+    def run(self, rows: Iterable[Row], say: Callable[[str], None] = lambda text: None) -> TrafficCounts:
         for row in rows:
             getattr(self, f"_{row['kind']}")(row)
             if row["kind"] == "send" and self.messages % PROGRESS == 0:
@@ -78,11 +96,12 @@ class Replay:
     # --- rows -----------------------------------------------------------------------------------------------------
 
     def _join(self, row: Row) -> None:
-        seat = _Seat(self.network.at(row["node"]).connect(), row["node"])
-        seat.handle = seat.call("join_federation_execution", FEDERATION, "replay", str(row["federate"]), ())[
-            0
-        ]
-        self._seats[row["federate"]] = seat
+        connection = self.network.at(row["node"]).connect()
+        joining = (FEDERATION, "replay", str(row["federate"]), ())
+        answer = connection.call("join_federation_execution", joining)
+        assert isinstance(answer, tuple)
+        handle = answer[0]
+        self._seats[row["federate"]] = _Seat(connection, row["node"], handle)
         self.network.settle()
 
     def _resign(self, row: Row) -> None:
@@ -98,7 +117,7 @@ class Replay:
             return
         self.network.settle()
         if "interaction_class" in service:
-            what: tuple[Any, ...] = (self._handle(seat, "interaction_class", row["class"]),)
+            what: tuple[object, ...] = (self._handle(seat, "interaction_class", row["class"]),)
         else:
             what = (self._handle(seat, "object_class", row["class"]),)
         if service.endswith("with_regions"):
@@ -106,7 +125,7 @@ class Replay:
             if "interaction_class" in service:
                 what = (*what, regions)
             else:
-                what = (*what, [(self._attributes(seat, row["class"], row["items"]), regions)])
+                what = (*what, [(self._attributes(seat, row["class"], row["items"] or ()), regions)])
         elif row["items"] is not None and "attributes" in service:
             what = (*what, self._attributes(seat, row["class"], row["items"]))
         seat.call(service, *what)
@@ -116,15 +135,16 @@ class Replay:
         bounds = _bounds(row)
         if not bounds:  # just created, or deleted
             return
-        self._bounds[row["region"]] = bounds
+        number = row["region"] or 0
+        self._bounds[number] = bounds
         seat = self._seats.get(row["federate"])
-        if seat is not None and row["region"] in seat.regions:
+        if seat is not None and number in seat.regions:
             self.network.settle()
-            self._move(seat, [seat.regions[row["region"]]], [bounds])
+            self._move(seat, [seat.regions[number]], [bounds])
             self.network.settle()
 
     def _send(self, row: Row) -> None:
-        seat = self._seats.get(row["source"])
+        seat = self._seats.get(row["source"] or 0)
         if seat is None:
             self.skipped["of federates whose joining was not recorded"] = (
                 self.skipped.get("of federates whose joining was not recorded", 0) + 1
@@ -147,8 +167,9 @@ class Replay:
         if not bounds:
             seat.call("send_interaction", handle, {}, b"")
             return
-        regions = self._placed(seat, row["class"], bounds)
-        seat.call("send_interaction_with_regions", handle, {}, frozenset(regions), b"")
+        key = (row["class"], None)
+        self._put(seat, key, self._boxes(bounds), {})
+        seat.call("send_interaction_with_regions", handle, {}, frozenset(seat.places[key].regions), b"")
 
     def _update(self, seat: _Seat, row: Row) -> None:
         cls = row["class"]
@@ -158,76 +179,99 @@ class Replay:
             every = _all_attributes(self.spaces, cls)
             seat.call("publish_object_class_attributes", self._handle(seat, "object_class", cls),
                       self._attributes(seat, cls, every))  # fmt: skip
-        before = seat.places.get(key, ((), []))
-        bounds = _bounds(row)
-        if key not in seat.objects or bounds != before[0]:
+        boxes, where = self._where(row)
+        before = seat.places.get(key, _Place())
+        if key not in seat.objects or tuple(boxes) != before.boxes or where != before.where:
             self.network.settle()
-            self._place_object(seat, row, key, before, bounds)
+            self._place_object(seat, key, boxes, where)
             self.network.settle()
-        values = dict.fromkeys(self._attributes(seat, cls, row["items"] or ()), b"")
+        masks = row["boxes"] or itertools.repeat(0)
+        sent = [item for item, mask in zip(row["items"] or (), masks, strict=False) if mask >= 0]
+        values = dict.fromkeys(self._attributes(seat, cls, sent), b"")
         seat.call("update_attribute_values", seat.objects[key], values, b"")
 
     def _place_object(
-        self, seat: _Seat, row: Row, key: Any, before: tuple[Bounds, list[Any]], bounds: Bounds
+        self, seat: _Seat, key: Key, boxes: Sequence[Bounds], where: Mapping[str, tuple[int, ...]]
     ) -> None:
         """Registered where it is, or brought there; regions are kept as long as they are of the same dimensions."""
-        names = [name for name, _, _ in bounds]
-        if key in seat.objects and [name for name, _, _ in before[0]] == names:
-            self._placed(seat, key, bounds)
-            return
-        seat.places.pop(key, None)
-        regions = self._placed(seat, key, bounds) if bounds else []
-        pairs = self._pairs(seat, row, names, regions)
+        before = seat.places.get(key, _Place())
+        self._put(seat, key, boxes, where)
+        pairs = self._pairs(seat, key, seat.places[key])
         if key not in seat.objects:
-            handle = self._handle(seat, "object_class", row["class"])
+            handle = self._handle(seat, "object_class", key[0])
             service = "register_object_instance_with_regions" if pairs else "register_object_instance"
             seat.objects[key] = seat.call(service, handle, *([pairs] if pairs else []))
-        else:
+        elif seat.places[key].regions != before.regions:
             if pairs:
                 seat.call("associate_regions_for_updates", seat.objects[key], pairs)
-            if before[1]:
-                old = self._pairs(seat, row, [name for name, _, _ in before[0]], before[1])
+            if before.where:
+                old = self._pairs(seat, key, before)
                 seat.call("unassociate_regions_for_updates", seat.objects[key], old)
-        seat.places[key] = (bounds, regions)
 
-    def _pairs(self, seat: _Seat, row: Row, names: Sequence[str], regions: Sequence[Any]) -> list[Any]:
-        """Each attribute with the regions of its space; all of them, since a row has regions for those it sends only."""
-        if not regions:
-            return []
-        cells = model_cells(self.model)
-        made = []
-        for item in _all_attributes(self.spaces, row["class"]):
+    def _pairs(
+        self, seat: _Seat, key: Key, place: _Place
+    ) -> list[tuple[frozenset[AttributeHandle], frozenset[RegionHandle]]]:
+        """Each attribute with its regions."""
+        return [
+            (self._attributes(seat, key[0], [item]), frozenset(place.regions[number] for number in numbers))
+            for item, numbers in place.where.items()
+        ]
+
+    def _where(self, row: Row) -> tuple[list[Bounds], dict[str, tuple[int, ...]]]:
+        """The boxes of an update, and the numbers of those of each attribute that has some.
+
+        Where a row does not tell whose they are, all attributes have those of their spaces, also those it does not send.
+        """
+        bounds = _bounds(row)
+        names, cells = _names(bounds), model_cells(self.model)
+        found: dict[str, tuple[int, ...]] = {}
+        if row["boxes"]:
+            unique: dict[Bounds, int] = {}
+            for item, mask in zip(row["items"] or (), row["boxes"], strict=True):
+                layout = layout_of(cells, self.spaces, row["class"], [item], names, [mask])
+                own = [tuple(bounds[at] for at in places if at >= 0) for _, places in layout.boxes]
+                if any(own):
+                    found[item] = tuple(unique.setdefault(box, len(unique)) for box in own)
+            return list(unique), found
+        starts = [start for start, _ in cells.pieces(names)]
+        for item in _all_attributes(self.spaces, row["class"]) if bounds else ():
             layout = layout_of(cells, self.spaces, row["class"], [item], names)
-            own = {places for _, places in layout.boxes if any(place >= 0 for place in places)}
-            first = {min(place for place in places if place >= 0) for places in own}
-            chosen = [one for one, (at, _) in zip(regions, cells.pieces(names), strict=True) if at in first]
-            if chosen:
-                made.append((self._attributes(seat, row["class"], [item]), frozenset(chosen)))
-        return made
+            first = {
+                min(at for at in places if at >= 0)
+                for _, places in layout.boxes
+                if max(places, default=-1) >= 0
+            }
+            if first:
+                found[item] = tuple(number for number, start in enumerate(starts) if start in first)
+        return self._boxes(bounds), found
 
     # --- regions --------------------------------------------------------------------------------------------------
 
-    def _placed(self, seat: _Seat, key: Any, bounds: Bounds) -> list[Any]:
-        """Regions at these bounds, one for each box: those there are, moved, or new ones."""
-        boxes = self._boxes(bounds)
-        before, regions = seat.places.get(key, ((), []))
-        if [name for name, _, _ in before] != [name for name, _, _ in bounds]:
-            regions = [self._new_region(seat, box) for box in boxes]
-            before = ()
-        if before != bounds:
+    def _put(
+        self, seat: _Seat, key: Key, boxes: Sequence[Bounds], where: Mapping[str, tuple[int, ...]]
+    ) -> None:
+        """Regions for these boxes: those there are, moved, or new ones."""
+        before = seat.places.get(key, _Place())
+        regions = before.regions
+        if not before.is_like(boxes, where):
+            regions = tuple(self._new_region(seat, box) for box in boxes)
+            before = _Place()
+        if before.boxes != tuple(boxes):
             self._move(seat, regions, boxes)
-        seat.places[key] = (bounds, regions)
-        return regions
+        seat.places[key] = _Place(tuple(boxes), regions, where)
 
     def _boxes(self, bounds: Bounds) -> list[Bounds]:
-        pieces = model_cells(self.model).pieces([name for name, _, _ in bounds])
+        pieces = model_cells(self.model).pieces(_names(bounds))
         return [bounds[start:end] for start, end in pieces]
 
-    def _new_region(self, seat: _Seat, box: Bounds) -> Any:
+    def _new_region(self, seat: _Seat, box: Bounds) -> RegionHandle:
         names = frozenset(self._handle(seat, "dimension", name) for name, _, _ in box)
-        return seat.call("create_region", names)
+        made: RegionHandle = seat.call("create_region", names)
+        return made
 
-    def _move(self, seat: _Seat, regions: Sequence[Any], boxes: Sequence[Bounds]) -> None:
+    def _move(self, seat: _Seat, regions: Sequence[RegionHandle], boxes: Sequence[Bounds]) -> None:
+        if not regions:
+            return
         for region, box in zip(regions, boxes, strict=True):
             for name, lower, upper in box:
                 limit = self.spaces.model.dimensions[name].upper_bound
@@ -235,8 +279,8 @@ class Replay:
                 seat.call("set_range_bounds", region, self._handle(seat, "dimension", name), within)
         seat.call("commit_region_modifications", frozenset(regions))
 
-    def _subscribed_region(self, seat: _Seat, row: Row) -> Any:
-        number = row["region"]
+    def _subscribed_region(self, seat: _Seat, row: Row) -> RegionHandle:
+        number = row["region"] or 0
         if number not in seat.regions:
             bounds = _bounds(row) or self._bounds.get(number, ())
             seat.regions[number] = self._new_region(seat, bounds)
@@ -245,10 +289,11 @@ class Replay:
 
     # --- names ----------------------------------------------------------------------------------------------------
 
-    def _handle(self, seat: _Seat, kind: str, name: str) -> Any:
-        return seat.call(f"get_{kind}_handle", name)
+    def _handle(self, seat: _Seat, kind: str, name: str) -> Handle:
+        found: Handle = seat.call(f"get_{kind}_handle", name)
+        return found
 
-    def _attributes(self, seat: _Seat, cls: str, names: Iterable[str]) -> frozenset[Any]:
+    def _attributes(self, seat: _Seat, cls: str, names: Iterable[str]) -> frozenset[AttributeHandle]:
         owner = self._handle(seat, "object_class", cls)
         return frozenset(seat.call("get_attribute_handle", owner, name) for name in names)
 
@@ -272,9 +317,13 @@ class Replay:
 
 
 def _bounds(row: Row) -> Bounds:
-    if not row["dimensions"] or not row["lower"]:
+    if not row["dimensions"] or not row["lower"] or not row["upper"]:
         return ()
     return tuple(zip(row["dimensions"], row["lower"], row["upper"], strict=True))
+
+
+def _names(bounds: Bounds) -> list[str]:
+    return [name for name, _, _ in bounds]
 
 
 def _all_attributes(spaces: Spaces, cls: str) -> list[str]:
@@ -294,7 +343,7 @@ def replay_strategy(
     home: str,
     rid: Source | None,
     say: Callable[[str], None],
-) -> Counts:
+) -> TrafficCounts:
     """What the nodes count under a RID file."""
     network = SimulatedNetwork(_home_first(nodes, home), 1, None, rid)
     return Replay(model, network, home).run(rows, say)

@@ -6,15 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from weft.interest.ddm_settings import (
-    EXACT,
-    GRID,
-    LAST_MULTICAST,
-    MULTICAST,
-    SIMPLE,
-    SPACE,
-    DdmSettings,
-)
+from weft.interest.ddm_settings import EXACT, GRID, LAST_MULTICAST, MULTICAST, SIMPLE, SPACE, DdmSettings
 from weft.interest.spaces import Space, Spaces
 from weft.review.advice.cells import SIZES
 from weft.review.advice.grid import partitions

@@ -14,7 +14,7 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from weft.channel import After, Plan, RtInfo, plan
+from weft.channel import After, RtInfo, SchedulePlan, plan
 from weft.channel.scheduling.analysis import NANO, Task, response_time
 
 
@@ -93,12 +93,12 @@ def _in_circles(after: Mapping[str, tuple[After, ...]]) -> set[str]:
 
 def advise(
     measured: Sequence[Measured], causes: Mapping[tuple[str, str], int], preemptive: bool = True
-) -> Plan:
+) -> SchedulePlan:
     return plan(rt_infos(measured, causes), preemptive=preemptive)
 
 
 def as_recorded(
-    measured: Sequence[Measured], made: Plan, preemptive: bool = True
+    measured: Sequence[Measured], made: SchedulePlan, preemptive: bool = True
 ) -> dict[str, tuple[float | None, bool]]:
     """For each operation its response time under the priorities that the run had, and whether it meets its period.
 

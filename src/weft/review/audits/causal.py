@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -18,8 +18,12 @@ from weft.review.kernels import causal as kernel
 from weft.review.kernels.log_scan import LateMessage, LogScan
 from weft.review.kernels.overtaking import Overtaking, Stretch
 from weft.review.kernels.pieces import Array, by_value, split
+from weft.review.kernels.records import Violation
 from weft.review.spark import arrow
-from weft.review.spark.tasks import Part, Work, in_order, read_part, spread
+from weft.review.spark.tasks import Frame, RunPart, Work, in_order, read_part, spread
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PATIENCE = 5_000_000_000  # ns by which the clocks of machines may differ
 SEQUENCER = pick.SEQUENCER
@@ -36,6 +40,20 @@ FOUND = (
     "federate bigint, source bigint, message bigint, after_source bigint, after bigint, class string, order string, "
     "after_class string, after_order string, unsure boolean"
 )
+
+
+class _Flag(TypedDict):
+    """A piece with a message that comes after something delivered in an earlier piece (columns of `PIECES`)."""
+
+    what: str
+    node: str
+    federate: int
+    process: int
+    seq: int
+    last: int
+    most: int
+    after_source: int
+    after: int
 
 
 def audit(context: Context) -> Result:
@@ -68,7 +86,7 @@ def audit(context: Context) -> Result:
     return result
 
 
-def _counts(frame: Any, name: str) -> dict[str, int]:
+def _counts(frame: Frame, name: str) -> dict[str, int]:
     told = frame.mapInArrow(partial(count_by, name), "name string, count bigint").toArrow()
     found: dict[str, int] = {}
     for row in told.to_pylist():
@@ -76,7 +94,7 @@ def _counts(frame: Any, name: str) -> dict[str, int]:
     return found
 
 
-def count_by(name: str, batches: Iterator[Any]) -> Iterator[Any]:
+def count_by(name: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     schema = arrow.schema_of("name string, count bigint")
     for batch in batches:
         codes, texts = arrow.words(batch, name)
@@ -85,7 +103,7 @@ def count_by(name: str, batches: Iterator[Any]) -> Iterator[Any]:
         yield arrow.made({"name": [names[value] for value in values], "count": counts}, schema)
 
 
-def of_kind(what: str, schema: str, batches: Iterator[Any]) -> Iterator[Any]:
+def of_kind(what: str, schema: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Rows of that kind, with the columns of the schema as far as there are."""
     wanted = arrow.schema_of(schema)
     for batch in batches:
@@ -96,25 +114,25 @@ def of_kind(what: str, schema: str, batches: Iterator[Any]) -> Iterator[Any]:
         yield arrow.made(columns, wanted)
 
 
-def first_of_each(batches: Iterator[Any]) -> Iterator[Any]:
+def first_of_each(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Of the same late message the least of those that it came after."""
-    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
+    rows: dict[tuple[int, int, int], Violation] = {}
     for batch in batches:
         for row in batch.to_pylist():
-            key = tuple(row[name] for name in KEY)
+            key = (row["federate"], row["source"], row["message"])
             known = rows.get(key)
             if known is None or (row["after_source"], row["after"]) < (known["after_source"], known["after"]):
                 rows[key] = row
     yield arrow.made_of_rows(list(rows.values()), arrow.schema_of(FOUND))
 
 
-def asked(orders: tuple[str, ...], batches: Iterator[Any]) -> Iterator[Any]:
+def asked(orders: tuple[str, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Those that were sent in these orders, as far as that is known."""
     for batch in batches:
         yield pick.filtered(batch, arrow.fits(batch, "order", orders.__contains__, True))
 
 
-def _with_orders(context: Context, found: Any) -> Any:
+def _with_orders(context: Context, found: Frame) -> Frame:
     """Which order the late message and the one before it were sent in, and of which classes they are."""
     swapped = found.mapInArrow(partial(renamed, "after_", ""), FOUND)
     rows = (
@@ -131,14 +149,14 @@ def _with_orders(context: Context, found: Any) -> Any:
     return found
 
 
-def mark(is_send: bool, batches: Iterator[Any]) -> Iterator[Any]:
+def mark(is_send: bool, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     schema = arrow.schema_of(f"is_send boolean, {FOUND}")
     for batch in batches:
         columns = {name: batch.column(name) for name in batch.schema.names}
         yield arrow.made({"is_send": np.full(len(batch), is_send), **columns}, schema)
 
 
-def renamed(before: str, after: str, batches: Iterator[Any]) -> Iterator[Any]:
+def renamed(before: str, after: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Source, message, class and order of the one as those of the other."""
     for batch in batches:
         columns = {name: batch.column(name) for name in batch.schema.names}
@@ -148,7 +166,7 @@ def renamed(before: str, after: str, batches: Iterator[Any]) -> Iterator[Any]:
         yield arrow.made(columns, batch.schema)
 
 
-def sends_as_found(batches: Iterator[Any]) -> Iterator[Any]:
+def sends_as_found(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     schema = arrow.schema_of(f"is_send boolean, {FOUND}")
     for batch in batches:
         sends = pick.filtered(batch, arrow.is_one_of(batch, "kind", "send"))
@@ -156,7 +174,7 @@ def sends_as_found(batches: Iterator[Any]) -> Iterator[Any]:
         yield arrow.made({"is_send": np.full(len(sends), True), **columns}, schema)
 
 
-def attach(prefix: str, batches: Iterator[Any]) -> Iterator[Any]:
+def attach(prefix: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """All rows of a message are here: what its send says goes to what was found of it."""
     number = "after" if prefix else "message"
     sends: dict[tuple[int, int], tuple[str, str]] = {}
@@ -177,11 +195,11 @@ def attach(prefix: str, batches: Iterator[Any]) -> Iterator[Any]:
 # By the vectors that were recorded: piece by piece, then what pieces mean for those behind them
 
 
-def judge_part(orders: tuple[str, ...], part: Part) -> Iterator[Any]:
+def judge_part(orders: tuple[str, ...], part: RunPart) -> Iterator[pa.RecordBatch]:
     return judge_pieces(_bounded(read_part(part, pick.STAMPED, partial(pick.stamped, orders))))
 
 
-def _bounded(tables: Iterator[Any]) -> Iterator[Any]:
+def _bounded(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
     """So many rows at once that their vectors fit into memory as a matrix."""
     for table in tables:
         _, lengths = arrow.lists(table, "vector")
@@ -190,7 +208,7 @@ def _bounded(tables: Iterator[Any]) -> Iterator[Any]:
             yield table.slice(begin, step)
 
 
-def fold(batches: Iterator[Any]) -> Iterator[Any]:
+def fold(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """For mapInArrow, all rows of a destination together: late ones, and pieces with a message that something delivered in
     an earlier piece comes after."""
     import pyarrow as pa
@@ -206,7 +224,7 @@ def fold(batches: Iterator[Any]) -> Iterator[Any]:
         yield arrow.made_of_rows(_flagged(carried), pieces_schema())
 
 
-def _flagged(carried: Any) -> list[dict[str, Any]]:
+def _flagged(carried: pa.Table) -> list[_Flag]:
     nodes, _ = arrow.words(carried, "node")
     columns = [arrow.numbers(carried, name) for name in ("federate", "process", "seq", "most", "least")]
     order = np.lexsort((columns[2], columns[1], columns[0], nodes))
@@ -217,17 +235,16 @@ def _flagged(carried: Any) -> list[dict[str, Any]]:
     found = []
     for place in np.flatnonzero(kernel.greatest_before(most, begins) >= least).tolist():
         first = int(begins[np.searchsorted(begins, place, side="right") - 1])
-        earlier = carried.take(order[first:place]).to_pylist()
+        earlier: list[_Flag] = carried.take(order[first:place]).to_pylist()
         by = max(earlier, key=lambda row: (row["most"], row["after_source"], row["after"]))
-        own = carried.slice(int(order[place]), 1).to_pylist()[0]
-        told = {name: own[name] for name in ("node", "federate", "process", "seq", "last")}
-        found.append(
-            told | {name: by[name] for name in ("most", "after_source", "after")} | {"what": FLAGGED}
-        )
+        own: _Flag = carried.slice(int(order[place]), 1).to_pylist()[0]
+        own["what"], own["most"] = FLAGGED, by["most"]
+        own["after_source"], own["after"] = by["after_source"], by["after"]
+        found.append(own)
     return found
 
 
-def _late_by_earlier(context: Context, flags: list[dict[str, Any]]) -> Any:
+def _late_by_earlier(context: Context, flags: list[_Flag]) -> Frame:
     """What is late because of something in an earlier piece; a message that is delivered again is no late one."""
     parts = [part for part in context.parts if any(flag["node"] == part.node for flag in flags)]
     works = [partial(late_by_earlier, context.orders, part, flags) for part in parts]
@@ -248,11 +265,11 @@ def _late_by_earlier(context: Context, flags: list[dict[str, Any]]) -> Any:
     return spread(context.session, [partial(handed, kept)], FOUND)
 
 
-def handed(rows: list[dict[str, Any]]) -> Iterator[Any]:
+def handed(rows: list[dict[str, object]]) -> Iterator[pa.RecordBatch]:
     yield arrow.made_of_rows(rows, arrow.schema_of(FOUND))
 
 
-def late_by_earlier(orders: tuple[str, ...], part: Part, flags: list[dict[str, Any]]) -> Iterator[Any]:
+def late_by_earlier(orders: tuple[str, ...], part: RunPart, flags: list[_Flag]) -> Iterator[pa.RecordBatch]:
     schema = pieces_schema()
     mine = [flag for flag in flags if flag["node"] == part.node]
     for table in read_part(part, pick.STAMPED, partial(pick.stamped, orders)):
@@ -261,14 +278,13 @@ def late_by_earlier(orders: tuple[str, ...], part: Part, flags: list[dict[str, A
         for flag in mine:
             rows = (federate == flag["federate"]) & (process == flag["process"])
             rows &= (seq >= flag["seq"]) & (seq <= flag["last"]) & (own <= flag["most"])
-            told = {"what": LATE} | {
-                name: flag[name] for name in ("node", "federate", "after_source", "after")
-            }
+            told = {"what": LATE, "node": flag["node"], "federate": flag["federate"]}
+            told |= {"after_source": flag["after_source"], "after": flag["after"]}
             chosen = pick.filtered(table.select(["seq", "source", "message"]), rows).to_pylist()
             yield arrow.made_of_rows([row | told for row in chosen], schema)
 
 
-def _own(table: Any, process: Array) -> Array:
+def _own(table: pa.Table, process: Array) -> Array:
     """Of each row the component of the process that stamped it."""
     names, lengths = arrow.lists(table, "vector_of")
     values, _ = arrow.lists(table, "vector")
@@ -279,7 +295,9 @@ def _own(table: Any, process: Array) -> Array:
     return own
 
 
-def delivered_of(orders: tuple[str, ...], part: Part, wanted: set[tuple[int, int, int]]) -> Iterator[Any]:
+def delivered_of(
+    orders: tuple[str, ...], part: RunPart, wanted: set[tuple[int, int, int]]
+) -> Iterator[pa.RecordBatch]:
     schema = pieces_schema()
     for table in read_part(part, pick.STAMPED, partial(pick.stamped, orders)):
         keys = zip(*(arrow.numbers(table, name).tolist() for name in KEY), strict=True)
@@ -288,7 +306,7 @@ def delivered_of(orders: tuple[str, ...], part: Part, wanted: set[tuple[int, int
         yield arrow.made_of_rows(chosen, schema)
 
 
-def judge_pieces(batches: Iterator[Any]) -> Iterator[Any]:
+def judge_pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """For mapInArrow: rows of late deliveries, and for each piece, destination and process what is to be carried."""
     schema = pieces_schema()
     for batch in batches:
@@ -301,11 +319,13 @@ def judge_pieces(batches: Iterator[Any]) -> Iterator[Any]:
             yield from _judge_piece(part, seq[piece], inside, names[nodes[piece.start]], schema)
 
 
-def pieces_schema() -> Any:
+def pieces_schema() -> pa.Schema:
     return arrow.schema_of(PIECES)
 
 
-def _judge_piece(part: Any, seq: Array, columns: dict[str, Array], node: str, schema: Any) -> Iterator[Any]:
+def _judge_piece(
+    part: pa.RecordBatch, seq: Array, columns: dict[str, Array], node: str, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
     process, lengths = arrow.lists(part, "vector_of")
     values, _ = arrow.lists(part, "vector")
     offsets = np.cumsum(lengths) - lengths
@@ -320,12 +340,12 @@ def _judge_piece(part: Any, seq: Array, columns: dict[str, Array], node: str, sc
         own = vectors[np.arange(len(rows)), places]
         late, carry = kernel.late_deliveries(places, own, vectors)
         message = columns["message"][rows]
-        common = {"node": [node], "federate": [federate]}
         if len(late.places):
             yield arrow.made(
                 {
                     "what": [LATE] * len(late.places),
-                    **{name: value * len(late.places) for name, value in common.items()},
+                    "node": [node] * len(late.places),
+                    "federate": [federate] * len(late.places),
                     "seq": seq[rows][late.places],
                     "source": sources[late.places],
                     "message": message[late.places],
@@ -337,7 +357,8 @@ def _judge_piece(part: Any, seq: Array, columns: dict[str, Array], node: str, sc
         yield arrow.made(
             {
                 "what": [CARRY] * len(processes),
-                **{name: value * len(processes) for name, value in common.items()},
+                "node": [node] * len(processes),
+                "federate": [federate] * len(processes),
                 "seq": np.full(len(processes), seq[rows[0]]),
                 "last": np.full(len(processes), seq[rows[-1]]),
                 "process": processes,
@@ -353,7 +374,7 @@ def _judge_piece(part: Any, seq: Array, columns: dict[str, Array], node: str, sc
 # By the log
 
 
-def scan_log(orders: tuple[str, ...], parts: list[Part]) -> Iterator[Any]:
+def scan_log(orders: tuple[str, ...], parts: list[RunPart]) -> Iterator[pa.RecordBatch]:
     """Everything in one task, in the order of the clock: first whole columns, then one by one what these cannot settle."""
     schema = pieces_schema()
     look = Overtaking()
@@ -370,11 +391,11 @@ def scan_log(orders: tuple[str, ...], parts: list[Part]) -> Iterator[Any]:
             yield arrow.made_of_rows([row | {"what": LATE} for row in rows], schema)
 
 
-def _log(orders: tuple[str, ...], parts: list[Part]) -> Iterator[Any]:
+def _log(orders: tuple[str, ...], parts: list[RunPart]) -> Iterator[pa.Table]:
     return in_order(parts, pick.LOGGED, partial(pick.logged, orders))
 
 
-def _cut_out(tables: Iterator[Any], stretches: list[Stretch]) -> Iterator[Any]:
+def _cut_out(tables: Iterator[pa.Table], stretches: list[Stretch]) -> Iterator[pa.Table]:
     """Only rows at these places."""
     begins, ends = np.array(stretches, np.int64).reshape(-1, 2).T
     first = 0
@@ -387,7 +408,7 @@ def _cut_out(tables: Iterator[Any], stretches: list[Stretch]) -> Iterator[Any]:
             yield pick.filtered(table, inside)
 
 
-def scan(batches: Iterator[Any], patience: int) -> Iterator[Any]:
+def scan(batches: Iterator[pa.RecordBatch], patience: int) -> Iterator[pa.RecordBatch]:
     names = ("is_send", "federate", "source", "message", "fan_out", "epoch_ns")
     log = LogScan(patience)
     for batch in batches:
@@ -395,5 +416,5 @@ def scan(batches: Iterator[Any], patience: int) -> Iterator[Any]:
     yield _late_batch(log.end())
 
 
-def _late_batch(late: list[LateMessage]) -> Any:
+def _late_batch(late: list[LateMessage]) -> pa.RecordBatch:
     return arrow.made_of_rows([message._asdict() for message in late], arrow.schema_of(SCANNED))

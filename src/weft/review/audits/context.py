@@ -6,15 +6,20 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from weft.review.audits.survey import ACTING as ACTING
 from weft.review.audits.survey import RTI as RTI
-from weft.review.audits.survey import Seen, Stay, survey
+from weft.review.audits.survey import MemberStay, Seen, survey
+from weft.review.kernels.records import AuditFigures, Violation
 from weft.review.quality import CLOCK, WRONG
 from weft.review.spark import arrow
 from weft.review.spark.reading import Opened
-from weft.review.spark.tasks import Part, lives_of, parts_of
+from weft.review.spark.tasks import Frame, RunPart, lives_of, parts_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
 
 NUMBER, CLOCK_COLUMN = "command", "epoch_ns"
 SAME_CLOCK = 20_000_000  # ns: nodes whose two clocks differ by as much are on one machine
@@ -22,34 +27,21 @@ CLOCKS_DIFFER = 1_000_000_000  # ns that clocks of several machines may differ
 
 
 @dataclass(frozen=True)
-class Member:
+class RecordedMember:
     """A federate, as its rows tell."""
 
     federate: int
     node: str
-    stay: Stay
+    stay: MemberStay
 
-    @property
-    def left(self) -> bool:
-        """It resigned or was lost."""
-        return self.stay.left
 
-    @property
-    def granted(self) -> Any:
-        """The last grant, or None."""
-        return self.stay.granted
+class Leaving(NamedTuple):
+    """How a federate left."""
 
-    @property
-    def left_at(self) -> int | None:
-        return self.stay.left_at
-
-    @property
-    def asked_at(self) -> int | None:
-        return self.stay.asked_at
-
-    @property
-    def constrained(self) -> bool:
-        return self.stay.constrained
+    command: int
+    """The number of the command by which it did."""
+    told: int
+    """Wall clock of the row that tells it first."""
 
 
 @dataclass
@@ -57,18 +49,18 @@ class Result:
     """`violations` counts what is wrong; `unsure` what would be, were rows not missing; witnesses are some of the former."""
 
     violations: int
-    witnesses: list[dict[str, Any]]
+    witnesses: list[Violation]
     unsure: int = 0
-    figures: dict[str, Any] = field(default_factory=dict)
+    figures: AuditFigures = field(default_factory=AuditFigures)
     idle: str = field(default="", compare=False)
     """Why no rows were read for it, if none were: what audits before it have read told enough."""
 
 
 @dataclass
 class Context:
-    session: Any
+    session: SparkSession | None
     opened: Opened
-    rows: Any
+    rows: DataFrame | None
     witnesses: int = 20
     orders: tuple[str, ...] = ("RO", "CO", "CT")
 
@@ -83,8 +75,20 @@ class Context:
         self.__dict__.clear()
         self.__dict__.update(kept, opened=opened)
 
+    @property
+    def spark(self) -> SparkSession:
+        """For what is done with Spark only."""
+        assert self.session is not None
+        return self.session
+
+    @property
+    def frame(self) -> DataFrame:
+        """All rows; with Spark only."""
+        assert self.rows is not None
+        return self.rows
+
     @cached_property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[RunPart]:
         return parts_of(self.opened.run, self.rows_per_part)
 
     @cached_property
@@ -98,26 +102,33 @@ class Context:
         return CLOCK_COLUMN if any(seen.unnumbered for seen in self.survey) else NUMBER
 
     @cached_property
-    def gone(self) -> dict[int, tuple[int, int]]:
-        """By which command each federate left that did, as far as rows have such numbers, and when they tell of it."""
-        found: dict[int, tuple[int, int]] = {}
+    def gone(self) -> dict[int, Leaving]:
+        """Federates that left, as far as rows have numbers of commands."""
+        found: dict[int, Leaving] = {}
         for federate, *told in (one for seen in self.survey for one in seen.gone):
-            command, at = told
-            found[federate] = min((command, at), found.get(federate, (command, at)))
+            found[federate] = min(Leaving(*told), found.get(federate, Leaving(*told)))
         return found
+
+    @property
+    def home(self) -> str:
+        """The node that is the federation's home; empty: not known, or rows of it are missing."""
+        home = str(self.opened.run.info.get("home") or "")
+        return "" if home in self.untold | self.crashed else home
 
     def has(self, *kinds: str) -> bool:
         """Are there rows of these kinds?"""
         return any(seen.kinds[kind] for seen in self.survey for kind in kinds)
 
     @cached_property
-    def members(self) -> dict[int, Member]:
+    def members(self) -> dict[int, RecordedMember]:
         """All federates of the run: there are few, so they are known to the driver."""
-        found: dict[int, Member] = {}
+        found: dict[int, RecordedMember] = {}
         for seen in self.survey:
             for federate, stay in seen.members.items():
-                known = found.get(federate, Member(federate, seen.node, Stay()))
-                found[federate] = Member(federate, min(known.node, seen.node), known.stay.joined(stay))
+                known = found.get(federate, RecordedMember(federate, seen.node, MemberStay()))
+                found[federate] = RecordedMember(
+                    federate, min(known.node, seen.node), known.stay.joined(stay)
+                )
         return found
 
     @property
@@ -125,7 +136,7 @@ class Context:
         """Blocks (source, block) of messages that somebody got after it had left."""
         found = {(one, block) for seen in self.survey for one, block in seen.after_leaving}
         for member in self.members.values():
-            last, left = member.stay.last, member.left_at
+            last, left = member.stay.last, member.stay.left_at
             if last is not None and left is not None and last[0] > left and member.node not in self.crashed:
                 found.add((last[1], last[2]))
         return found
@@ -140,7 +151,7 @@ class Context:
         """By how much the clocks of nodes may differ, ns."""
         return 0 if _one_clock(self) else CLOCKS_DIFFER
 
-    def trusted(self, found: Any, schema: str) -> Any:
+    def trusted(self, found: Frame, schema: str) -> Frame:
         """The same, with what leans on rows that are missing, or not to be trusted, marked as unsure."""
         doubts = self.opened.doubts
         wrong = {node for doubt in doubts if doubt.severity == WRONG for node in doubt.nodes}
@@ -155,7 +166,7 @@ class Context:
     def excused(self) -> set[int]:
         """Federates that may have gone, or whose node may have been cut off, before something could reach them."""
         ended = {name for name, node in self.opened.run.nodes.items() if node.get("ended_ns") is not None}
-        return {one.federate for one in self.members.values() if one.left or one.node not in ended}
+        return {one.federate for one in self.members.values() if one.stay.left or one.node not in ended}
 
     @cached_property
     def crashed(self) -> set[str]:
@@ -173,7 +184,7 @@ class Context:
         return sorted({file.node for file in self.opened.run.files})
 
     def result(
-        self, found: Any, schema: str, order: tuple[str, ...], figures: dict[str, Any] | None = None
+        self, found: Frame, schema: str, order: tuple[str, ...], figures: AuditFigures | None = None
     ) -> Result:
         """Of a frame of violations, in which a column `unsure` marks those that are none for certain.
 
@@ -191,7 +202,10 @@ class Context:
             key=partial(_place, order),
         )
         return Result(
-            counts[False], [_plain(row) for row in shown[: self.witnesses]], counts[True], figures or {}
+            counts[False],
+            [plain(row) for row in shown[: self.witnesses]],
+            counts[True],
+            figures or AuditFigures(),
         )
 
 
@@ -207,8 +221,8 @@ def doubted(
     wrong: set[str],
     clock: set[str],
     by_clock: tuple[str, ...],
-    batches: Iterator[Any],
-) -> Iterator[Any]:
+    batches: Iterator[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
     """Whoever is named in a finding may be one whose rows cannot be relied on."""
     for batch in batches:
         rows = batch.to_pylist()
@@ -236,12 +250,14 @@ def _one_clock(context: Context) -> bool:
     return len(sums) == 1 or (len(known) == len(sums) and max(known) - min(known) < SAME_CLOCK)
 
 
-def _place(order: tuple[str, ...], row: dict[str, Any]) -> list[tuple[bool, Any]]:
+def _place(order: tuple[str, ...], row: dict[str, str | int]) -> list[tuple[bool, str | int]]:
     """What is not there comes first."""
     return [(row[name] is not None, row[name]) for name in order]
 
 
-def _first_ones(order: tuple[str, ...], many: int, schema: str, batches: Iterator[Any]) -> Iterator[Any]:
+def _first_ones(
+    order: tuple[str, ...], many: int, schema: str, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -265,6 +281,8 @@ def _first_ones(order: tuple[str, ...], many: int, schema: str, batches: Iterato
     )
 
 
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """What does not apply is left out."""
-    return {name: value for name, value in row.items() if value is not None and name != "unsure"}
+def plain(row: Violation, *others: str) -> Violation:
+    """What does not apply is left out, and `others`."""
+    gone = {"unsure", *others}
+    kept = {name: value for name, value in row.items() if value is not None and name not in gone}
+    return cast("Violation", kept)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from weft.review.audits import pick
 from weft.review.audits.context import RTI, Context
 from weft.review.spark import arrow
-from weft.review.spark.tasks import Part, read_part, spread
+from weft.review.spark.tasks import Frame, RunPart, read_part, spread
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 KINDS = ("declare", "region", "resign", "lost")
 FORGETS = "local_delete_object_instance"
@@ -26,9 +29,9 @@ SCHEMA = (
 )
 
 
-def control(context: Context) -> Any:
+def control(context: Context) -> Frame:
     """Of all federates; made once."""
-    made = context.__dict__.get("control")
+    made: Frame | None = context.__dict__.get("control")
     if made is None:
         column = context.opened.time_column
         parts = [
@@ -42,7 +45,7 @@ def control(context: Context) -> Any:
     return made
 
 
-def choose(part: Part, time_column: str) -> Iterator[Any]:
+def choose(part: RunPart, time_column: str) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     for table in read_part(part, (*COLUMNS, time_column), _chosen):
@@ -51,7 +54,7 @@ def choose(part: Part, time_column: str) -> Iterator[Any]:
         yield from pa.table({**words, **others, "time": table[time_column]}).to_batches()
 
 
-def _chosen(table: Any) -> Any:
+def _chosen(table: pa.Table) -> pa.Table:
     forgets = arrow.is_one_of(table, "kind", "call") & arrow.is_one_of(table, "service", FORGETS)
     forgets &= arrow.present(table, "object")  # or it was refused
     rows = (arrow.is_one_of(table, "kind", *KINDS) | forgets) & (arrow.numbers(table, "federate") != RTI)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -13,8 +13,12 @@ from weft.review.audits import pick
 from weft.review.audits.context import Context, Result
 from weft.review.kernels.pieces import Array, by_value
 from weft.review.kernels.ranks import percentiles, sample
+from weft.review.kernels.records import AuditFigures, DeadlineFigures, RecordedRow
 from weft.review.spark import arrow
-from weft.review.spark.tasks import Part, read_part, spread
+from weft.review.spark.tasks import RunPart, read_part, spread
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PERCENTILES = (0.01, 0.05, 0.5, 0.95, 0.99)
 MS = 1e6
@@ -42,6 +46,26 @@ FIGURES = (
 Consumer = tuple[str, str | None, int | None]
 
 
+class _Measures(TypedDict):
+    """Of a consumer in one part; sums as texts, since they may be beyond 64 bits."""
+
+    events: int
+    begun: int
+    busy: str
+    missed: int
+    count: int
+    least: int
+    most: int
+    total: str
+    sample: Array | list[int]
+
+
+class _Told(_Measures):
+    node: str
+    name: str | None
+    priority: int | None
+
+
 def audit(context: Context) -> Result:
     parts = [
         part
@@ -61,14 +85,14 @@ def audit(context: Context) -> Result:
     for row in missed.mapInArrow(consumers, COUNTED).toArrow().to_pylist():
         key = row["node"], row["name"], row["priority"]
         counts[key] = counts.get(key, 0) + row["count"]
-    figures = {"consumers": _consumers(context, told, counts)}
+    figures: AuditFigures = {"consumers": _consumers(context, told, counts)}
     return context.result(context.trusted(missed, FOUND), FOUND, ORDER, figures)
 
 
 # Misses
 
 
-def misses(part: Part) -> Iterator[Any]:
+def misses(part: RunPart) -> Iterator[pa.RecordBatch]:
     """What ended after its deadline, or was said to have missed it."""
     import pyarrow as pa
 
@@ -81,37 +105,36 @@ def misses(part: Part) -> Iterator[Any]:
         yield from pick.with_columns(table, deadline_ns=deadline, **words).select(names).to_batches()
 
 
-def _late(table: Any) -> Any:
+def _late(table: pa.Table) -> pa.Table:
     return pick.filtered(table, _is_late(table))
 
 
-def _is_late(table: Any) -> Array:
+def _is_late(table: pa.Table) -> Array:
     deadline = arrow.numbers(table, "deadline_ns")
     late = (deadline > 0) & (arrow.numbers(table, "mono_ns") > deadline)
     return arrow.is_one_of(table, "kind", "miss") | (arrow.is_one_of(table, "kind", "done") & late)
 
 
-def once(batches: Iterator[Any]) -> Iterator[Any]:
+def once(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """What was said of one event and its end are one miss; all of a consumer are here.
 
     Several events of one consumer may share a deadline: as many missed it as ended late or were said to have.
     """
-    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    groups: dict[tuple[object, ...], list[RecordedRow]] = {}
     for batch in batches:
         for row in batch.to_pylist():
             groups.setdefault(tuple(row[name] for name in SAME), []).append(row)
-    found = []
+    found: list[dict[str, object]] = []
     for key, rows in groups.items():
         kinds = [row["kind"] for row in rows]
-        at = max(row["mono_ns"] for row in rows)
-        row = dict(zip(SAME, key, strict=True))
-        late = None if row["deadline_ns"] is None else at - row["deadline_ns"]
-        row |= {"at_ns": at, "seq": min(one["seq"] for one in rows), "late_ns": late, "unsure": False}
-        found += [row] * max(kinds.count("done"), kinds.count("miss"))
+        at, due = max(row["mono_ns"] for row in rows), rows[0]["deadline_ns"]
+        late = None if due is None else at - due
+        told = {"at_ns": at, "seq": min(one["seq"] for one in rows), "late_ns": late, "unsure": False}
+        found += [dict(zip(SAME, key, strict=True)) | told] * max(kinds.count("done"), kinds.count("miss"))
     yield arrow.made_of_rows(found, arrow.schema_of(FOUND))
 
 
-def consumers(batches: Iterator[Any]) -> Iterator[Any]:
+def consumers(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     schema = arrow.schema_of(COUNTED)
     for batch in batches:
         counts = Counter(zip(*(batch.column(name).to_pylist() for name in CONSUMER), strict=True))
@@ -122,7 +145,7 @@ def consumers(batches: Iterator[Any]) -> Iterator[Any]:
 # Figures of each consumer and priority: laxity in ms, misses, utilisation
 
 
-def measure(part: Part) -> Iterator[Any]:
+def measure(part: RunPart) -> Iterator[pa.RecordBatch]:
     rows = []
     for table in read_part(part, COLUMNS, _working):
         codes, names = arrow.words(table, "name")
@@ -140,17 +163,17 @@ def measure(part: Part) -> Iterator[Any]:
     yield arrow.made_of_rows(rows, arrow.schema_of(FIGURES))
 
 
-def _working(table: Any) -> Any:
+def _working(table: pa.Table) -> pa.Table:
     return pick.filtered(table, arrow.is_one_of(table, "kind", *KINDS))
 
 
-def _steps(table: Any) -> tuple[Array, ...]:
+def _steps(table: pa.Table) -> tuple[Array, ...]:
     done, dispatched = (arrow.is_one_of(table, "kind", kind) for kind in ("done", "dispatch"))
     mono, deadline = arrow.numbers(table, "mono_ns"), arrow.numbers(table, "deadline_ns")
     return done, dispatched, mono, deadline, _is_late(table)
 
 
-def _measured(done: Array, dispatched: Array, mono: Array, deadline: Array, late: Array) -> dict[str, Any]:
+def _measured(done: Array, dispatched: Array, mono: Array, deadline: Array, late: Array) -> _Measures:
     due = done & (deadline > 0)
     laxity = (deadline - mono)[due]
     return {
@@ -159,8 +182,8 @@ def _measured(done: Array, dispatched: Array, mono: Array, deadline: Array, late
         "busy": str(_sum(mono[done]) - _sum(mono[dispatched])),
         "missed": int(late.sum()),
         "count": len(laxity),
-        "least": int(laxity.min()) if len(laxity) else None,
-        "most": int(laxity.max()) if len(laxity) else None,
+        "least": int(laxity.min()) if len(laxity) else 0,
+        "most": int(laxity.max()) if len(laxity) else 0,
         "total": str(_sum(laxity)),
         "sample": sample(laxity),
     }
@@ -174,21 +197,19 @@ def _sum(values: Array) -> int:
     return int((values - base).sum()) + base * len(values)
 
 
-def _consumers(
-    context: Context, told: list[dict[str, Any]], missed: dict[Consumer, int]
-) -> list[dict[str, Any]]:
-    groups: dict[Consumer, list[dict[str, Any]]] = {}
+def _consumers(context: Context, told: list[_Told], missed: dict[Consumer, int]) -> list[DeadlineFigures]:
+    groups: dict[Consumer, list[_Told]] = {}
     for row in told:
         groups.setdefault((row["node"], row["name"], row["priority"]), []).append(row)
     ordered = sorted(groups, key=lambda key: [(part is not None, part or 0) for part in key])
     return [_figures(context, key, groups[key], missed.get(key, 0)) for key in ordered]
 
 
-def _figures(context: Context, key: Consumer, told: list[dict[str, Any]], missed: int) -> dict[str, Any]:
+def _figures(context: Context, key: Consumer, told: list[_Told], missed: int) -> DeadlineFigures:
     node, name, priority = key
     spans = [seen.mono for seen in context.survey if seen.node == node]
     first, last = min(span[0] for span in spans), max(span[1] for span in spans)
-    events, begun = (sum(row[name] for row in told) for name in ("events", "begun"))
+    events, begun = sum(row["events"] for row in told), sum(row["begun"] for row in told)
     open_ones = max(0, begun - events)  # begun and not ended: busy until the record ends
     busy = sum(int(row["busy"]) for row in told) + open_ones * last
     return {
@@ -202,7 +223,7 @@ def _figures(context: Context, key: Consumer, told: list[dict[str, Any]], missed
     }
 
 
-def _laxity(told: list[dict[str, Any]]) -> dict[str, float] | None:
+def _laxity(told: list[_Told]) -> dict[str, float] | None:
     if not told:
         return None
     count = sum(row["count"] for row in told)

@@ -9,39 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from weft.review.audits import pick
 from weft.review.audits.context import NUMBER, Context, Result
 from weft.review.audits.control import control
-from weft.review.audits.judging import AFTER_RESIGNATION as AFTER_RESIGNATION
-from weft.review.audits.judging import DUPLICATE as DUPLICATE
-from weft.review.audits.judging import FOUND, KEY, Known, judge_batches
-from weft.review.audits.judging import LOST as LOST
-from weft.review.audits.judging import OTHER_TIME as OTHER_TIME
-from weft.review.audits.judging import TWICE as TWICE
-from weft.review.audits.judging import UNSENT as UNSENT
+from weft.review.audits.judging import DUPLICATE, FOUND, KEY, LOST, TWICE, UNSENT, Known, judge_batches
 from weft.review.audits.near import rows_in, time_type
 from weft.review.kernels import sums as kernel
 from weft.review.kernels.pieces import Array, by_value
 from weft.review.spark import arrow
-from weft.review.spark.tasks import Part, read_part, spread
+from weft.review.spark.tasks import Frame, RunPart, read_part, spread
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SUMS = "what int, source bigint, key bigint, count bigint, sum bigint"
 SUMMED = (
-    "kind",
-    "source",
-    "message",
-    "federate",
-    "destinations",
-    "order",
-    "class",
-    "items",
-    "seq",
-    "transport",
-)
+    "kind", "source", "message", "federate", "destinations", "order", "class", "items", "seq", "transport",
+)  # fmt: skip
 BLOCK, REACHED, SENT, SPAN, AGAIN = 0, 1, 2, 3, 4
 """`key` is a block; a federate that got messages in an order (`sum`) up to `count`; nothing, the source sent up to `count`;
 the first message of a source in this part, `count` the last; a block in which a number came twice."""
@@ -62,7 +50,7 @@ def audit(context: Context) -> Result:
     return context.result(context.trusted(found, schema), schema, ("what", *KEY))
 
 
-def of_kind(what: tuple[str, ...], batches: Iterator[Any]) -> Iterator[Any]:
+def of_kind(what: tuple[str, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         yield pick.filtered(batch, arrow.is_one_of(batch, "what", *what))
 
@@ -107,7 +95,7 @@ class Deliveries:
         )
 
     @cached_property
-    def found(self) -> Any:
+    def found(self) -> Frame:
         """All that is wrong with messages, as rows; those whose name begins with a question mark are for other audits."""
         rows = rows_in(self.context, self.blocks).repartition("source", "message")
         schema = FOUND.format(time=time_type(self.context))
@@ -167,7 +155,7 @@ def _overlapping(source: Array, first: Array, last: Array) -> set[tuple[int, int
     return found
 
 
-def sum_part(time_column: str, part: Part) -> Iterator[Any]:
+def sum_part(time_column: str, part: RunPart) -> Iterator[pa.RecordBatch]:
     """What was sent to whom adds to the sum of its block, what was delivered takes away: with its time, class and items."""
     schema = arrow.schema_of(SUMS)
     reached: dict[tuple[int, int, int], int] = {}
@@ -227,7 +215,7 @@ def sum_part(time_column: str, part: Part) -> Iterator[Any]:
     yield arrow.made_of_rows(told, schema)
 
 
-def _form(table: Any, time_column: str) -> Array:
+def _form(table: pa.Table, time_column: str) -> Array:
     """A number for class, items and time of a message; the same for what was sent and for what was delivered just so."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -245,7 +233,7 @@ def _form(table: Any, time_column: str) -> Array:
     )
 
 
-def _reach(reached: dict[tuple[int, int, int], int], order_number: int, got: Any) -> None:
+def _reach(reached: dict[tuple[int, int, int], int], order_number: int, got: pa.Table) -> None:
     source, who, number = (arrow.numbers(got, name) for name in ("source", "federate", "message"))
     order = np.lexsort((number, who, source))
     last = np.flatnonzero(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,11 +36,16 @@ from weft.review.audits.judging import (
 from weft.review.audits.near import SCHEMA, blocks_of, rows_in, time_type
 from weft.review.kernels import interest as kernel
 from weft.review.kernels.interest import GRACE
-from weft.review.kernels.pieces import by_value
+from weft.review.kernels.pieces import Array, by_value
+from weft.review.kernels.records import AuditFigures
 from weft.review.kernels.standing import NO_DIMENSION, boxes_of, pieces_of
 from weft.review.kernels.subscriptions import wanted
 from weft.review.spark import arrow
-from weft.review.spark.tasks import Part, read_part, spread
+from weft.review.spark.tasks import Frame, RunPart, read_part, spread
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
 
 FORMS = (OTHER_CLASS, MISSING_ITEMS, EXTRA_ITEMS)
 SEP = pick.SEP
@@ -57,7 +62,7 @@ def audit(context: Context) -> Result:
     if not context.has("send"):
         return Result(0, [], figures={"not_judged": []}, idle="nothing was sent")
     rows = control(context).repartition("federate")
-    stretches = rows.mapInArrow(partial(stretches_of, context.order_column), SUBSCRIBED).persist()
+    stretches: DataFrame = rows.mapInArrow(partial(stretches_of, context.order_column), SUBSCRIBED).persist()
     few = stretches.toArrow() if context.session is None else stretches.limit(FEW + 1).toArrow()
     whole = context.session is None or len(few) <= FEW
     told = few if whole else stretches.select("federate", "class", "items", "region").distinct().toArrow()
@@ -69,7 +74,7 @@ def audit(context: Context) -> Result:
         misfits = _by_tiles(context, tiles, stretches, below)
     misfits = misfits.mapInArrow(partial(without, unjudged), MISFITS).persist()
     kinds = set(misfits.mapInArrow(named, "what string").toArrow()["what"].to_pylist())
-    figures = {"not_judged": sorted(unjudged)}
+    figures: AuditFigures = {"not_judged": sorted(unjudged)}
     deliveries = Deliveries.of(context)
     if not kinds & {MISSED, EXTRA} and not deliveries.blocks:
         return Result(0, [], figures=figures)
@@ -80,18 +85,18 @@ def audit(context: Context) -> Result:
     return context.result(context.trusted(found, schema), schema, ("what", *KEY), figures)
 
 
-def without(federates: set[int], batches: Iterator[Any]) -> Iterator[Any]:
+def without(federates: set[int], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         yield pick.filtered(batch, ~np.isin(arrow.numbers(batch, "federate"), sorted(federates)))
 
 
-def named(batches: Iterator[Any]) -> Iterator[Any]:
+def named(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     schema = arrow.schema_of("what string")
     for batch in batches:
         yield arrow.made_of_rows([{"what": what} for what in set(batch.column("what").to_pylist())], schema)
 
 
-def _classes(context: Context, told: Any) -> tuple[dict[str, list[str]], set[int]]:
+def _classes(context: Context, told: pa.Table) -> tuple[dict[str, list[str]], set[int]]:
     """For each class that somebody subscribed to those of messages that it is for; and federates that are not judged.
 
     A federate knows an object instance by the nearest class that it had subscribed to when it discovered it.  Which that was, of
@@ -111,7 +116,7 @@ def _classes(context: Context, told: Any) -> tuple[dict[str, list[str]], set[int
     return below, {federate for (federate, _), count in counts.items() if count > 1 and federate in hard}
 
 
-def _for_classes(stretches: Any, below: dict[str, list[str]]) -> Any:
+def _for_classes(stretches: pa.Table, below: dict[str, list[str]]) -> pa.Table:
     """Each stretch once for each class of messages that it is for."""
     import pyarrow as pa
 
@@ -121,7 +126,7 @@ def _for_classes(stretches: Any, below: dict[str, list[str]]) -> Any:
     return pick.with_columns(stretches.take(places), **{"class": classes})
 
 
-def _by_parts(context: Context, tiles: list[int], subscribed: Any) -> Any:
+def _by_parts(context: Context, tiles: list[int], subscribed: pa.Table) -> Frame:
     """Who was addressed and should not have been, or the other way round; every task has all subscriptions."""
     shared = arrow.packed(subscribed)
     # Who may have got a message is asked only if somebody got one without being addressed.
@@ -130,26 +135,27 @@ def _by_parts(context: Context, tiles: list[int], subscribed: Any) -> Any:
     return spread(context.session, works, MISFITS)
 
 
-def _by_tiles(context: Context, tiles: list[int], stretches: Any, below: dict[str, list[str]]) -> Any:
+def _by_tiles(context: Context, tiles: list[int], stretches: DataFrame, below: dict[str, list[str]]) -> Frame:
     """The same where subscriptions are many: each goes where messages of its time are."""
     from pyspark.sql import functions as f
 
     pairs = [(subscribed, name) for subscribed, names in below.items() for name in names]
-    classes = context.session.createDataFrame(pairs, "class string, of_messages string")
+    classes = context.spark.createDataFrame(pairs, "class string, of_messages string")
     subscribed = stretches.join(f.broadcast(classes), "class").drop("class")
     spans = [(tile, *(context.survey[tile].sent_in(context.order_column) or (0, 0))) for tile in tiles]
-    spans_frame = context.session.createDataFrame(spans, "tile bigint, first bigint, last bigint")
+    spans_frame = context.spark.createDataFrame(spans, "tile bigint, first bigint, last bigint")
     margin = margin_of(context.order_column)
     in_time = (f.col("since") - margin <= f.col("last")) & (f.col("until") + margin > f.col("first"))
     subscribed = subscribed.withColumnRenamed("of_messages", "class").join(f.broadcast(spans_frame), in_time)
     works = [partial(sent_of, *_reading(context, tile), tile) for tile in tiles]
-    sent = spread(context.session, works, SENT.format(time=time_type(context)))
+    sent: DataFrame = spread(context.session, works, SENT.format(time=time_type(context)))
     # A tile without any subscription must be looked at too: whoever was addressed there should not have been.
     judge = partial(judge_tile, context.order_column)
-    return sent.groupBy("tile").cogroup(subscribed.groupBy("tile")).applyInArrow(judge, MISFITS)
+    judged: Frame = sent.groupBy("tile").cogroup(subscribed.groupBy("tile")).applyInArrow(judge, MISFITS)
+    return judged
 
 
-def _reading(context: Context, tile: int) -> tuple[Part, str, str]:
+def _reading(context: Context, tile: int) -> tuple[RunPart, str, str]:
     return context.parts[tile], context.opened.time_column, context.order_column
 
 
@@ -158,8 +164,8 @@ def margin_of(order_column: str) -> int:
 
 
 def judge_part(
-    part: Part, time_column: str, order_column: str, shared: bytes, quiet: bool = False
-) -> Iterator[Any]:
+    part: RunPart, time_column: str, order_column: str, shared: bytes, quiet: bool = False
+) -> Iterator[pa.RecordBatch]:
     """Messages of a part against all subscriptions of the same time; `quiet`: nothing of who only may have got one."""
     subscribed = arrow.unpacked(shared)
     since, until = (arrow.numbers(subscribed, name) for name in ("since", "until"))
@@ -184,7 +190,7 @@ SENT = (
 )
 
 
-def sent_of(part: Part, time_column: str, order_column: str, tile: int) -> Iterator[Any]:
+def sent_of(part: RunPart, time_column: str, order_column: str, tile: int) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     names = [text.split()[0] for text in SENT.split(", ")]
@@ -196,7 +202,7 @@ def sent_of(part: Part, time_column: str, order_column: str, tile: int) -> Itera
         yield from made.select(names).to_batches()
 
 
-def sending(time_column: str, order_column: str, table: Any) -> Any:
+def sending(time_column: str, order_column: str, table: pa.Table) -> pa.Table:
     """Messages that go by subscriptions; a directed interaction and a deletion do not."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -219,7 +225,7 @@ def sending(time_column: str, order_column: str, table: Any) -> Any:
     )
 
 
-def stretches_of(order_column: str, batches: Iterator[Any]) -> Iterator[Any]:
+def stretches_of(order_column: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """For mapInArrow: all control rows of a federate are here."""
     import pyarrow as pa
 
@@ -230,7 +236,7 @@ def stretches_of(order_column: str, batches: Iterator[Any]) -> Iterator[Any]:
             yield from stretches_of_one(order_column, table.take(pa.array(places))).to_batches()
 
 
-def stretches_of_one(order_column: str, table: Any) -> Any:
+def stretches_of_one(order_column: str, table: pa.Table) -> pa.Table:
     """Of one federate."""
     import pyarrow as pa
 
@@ -263,7 +269,7 @@ def stretches_of_one(order_column: str, table: Any) -> Any:
     return pa.Table.from_pylist(found, schema=arrow.schema_of(SUBSCRIBED))
 
 
-def _ticks(table: Any) -> list[int | None]:
+def _ticks(table: pa.Table) -> list[int | None]:
     from weft.review.kernels.subscriptions import ticks
 
     there = arrow.present(table, "time")
@@ -274,7 +280,7 @@ def _ticks(table: Any) -> list[int | None]:
 # Tiles
 
 
-def judge_tile(order_column: str, sent: Any, subscribed: Any) -> Any:
+def judge_tile(order_column: str, sent: pa.Table, subscribed: pa.Table) -> pa.Table:
     """For applyInArrow on two groups: messages of a tile, and the subscriptions that were there meanwhile."""
     import pyarrow as pa
 
@@ -299,7 +305,9 @@ def judge_tile(order_column: str, sent: Any, subscribed: Any) -> Any:
     return pa.concat_tables(tables)
 
 
-def arrays_of(sent: Any, subscribed: Any, numbered: bool) -> tuple[kernel.Sent, kernel.Subscribed]:
+def arrays_of(
+    sent: pa.Table, subscribed: pa.Table, numbered: bool
+) -> tuple[kernel.SentColumns, kernel.SubscribedColumns]:
     """Columns of both sides, with the same numbers for the same nodes and classes."""
     from weft.review.kernels.subscriptions import ticks
 
@@ -308,7 +316,7 @@ def arrays_of(sent: Any, subscribed: Any, numbered: bool) -> tuple[kernel.Sent, 
     addressed, counts = arrow.lists(sent, "destinations")
     addressed_rows = np.repeat(np.arange(len(sent)), counts)
     sent, message = in_pieces(sent)
-    messages = kernel.Sent(
+    messages = kernel.SentColumns(
         _shared(sent, "node", nodes),
         arrow.numbers(sent, "source"),
         _shared(sent, "class", classes),
@@ -327,7 +335,7 @@ def arrays_of(sent: Any, subscribed: Any, numbered: bool) -> tuple[kernel.Sent, 
     items = _items(subscribed)
     key = np.stack((federate, region, items.number))
     _, subscription = np.unique(key, axis=1, return_inverse=True)
-    wishes = kernel.Subscribed(
+    wishes = kernel.SubscribedColumns(
         _shared(subscribed, "node", nodes),
         federate,
         _shared(subscribed, "class", classes),
@@ -344,7 +352,7 @@ def arrays_of(sent: Any, subscribed: Any, numbered: bool) -> tuple[kernel.Sent, 
     return messages, wishes
 
 
-def in_pieces(sent: Any) -> tuple[Any, Any]:
+def in_pieces(sent: pa.Table) -> tuple[pa.Table, Array]:
     """An update whose attributes are in different boxes as a row for those of each; and for each row which message it is."""
     import pyarrow as pa
 
@@ -368,7 +376,7 @@ def in_pieces(sent: Any) -> tuple[Any, Any]:
             places = begin[rows][:, None] + np.array(
                 [at for box in chosen for at, _ in box.values()], np.int64
             )
-            columns: dict[str, Any] = {
+            columns: dict[str, list[str] | list[list[int]]] = {
                 "items": [SEP.join(those)] * len(rows),
                 "dimensions": [SEP.join(names)] * len(rows),
             }
@@ -382,19 +390,19 @@ def in_pieces(sent: Any) -> tuple[Any, Any]:
     return pa.concat_tables(tables).take(pa.array(order)).combine_chunks(), message[order]
 
 
-def _shared(table: Any, name: str, known: dict[str, int]) -> Any:
+def _shared(table: pa.Table, name: str, known: dict[str, int]) -> Array:
     codes, texts = arrow.words(table, name)
     numbers = np.array([known.setdefault(text, len(known)) for text in texts], np.int64)
     return numbers[codes] if len(texts) else np.empty(0, np.int64)
 
 
-def _items(table: Any) -> kernel.Items:
+def _items(table: pa.Table) -> kernel.Items:
     codes, texts = arrow.words(table, "items")
     sets = [frozenset[str]()] + [frozenset(text.split(SEP)) if text else frozenset[str]() for text in texts]
     return kernel.Items(codes.astype(np.int64) + 1, sets)
 
 
-def _extents(table: Any) -> kernel.Extents:
+def _extents(table: pa.Table) -> kernel.Extents:
     codes, texts = arrow.words(table, "dimensions")
     shapes = [()] + [tuple(text.split(SEP)) if text else () for text in texts]
     number = {shape: place for place, shape in reversed(list(enumerate(shapes)))}
@@ -409,7 +417,7 @@ def _extents(table: Any) -> kernel.Extents:
 # What the deliveries say
 
 
-def _found(context: Context, misfits: Any, unjudged: set[int]) -> Any:
+def _found(context: Context, misfits: Frame, unjudged: set[int]) -> Frame:
     """What was addressed wrongly, held against what was delivered: all rows of a message in one task."""
     deliveries = Deliveries.of(context)
     schema = SCHEMA.format(time=time_type(context))
@@ -424,12 +432,12 @@ def _found(context: Context, misfits: Any, unjudged: set[int]) -> Any:
     return rows.repartition("source", "message").mapInArrow(partial(judge_misfits, deliveries.known), found)
 
 
-def not_only(kind: str, batches: Iterator[Any]) -> Iterator[Any]:
+def not_only(kind: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         yield pick.filtered(batch, ~arrow.is_one_of(batch, "kind", kind))
 
 
-def as_rows(schema: str, batches: Iterator[Any]) -> Iterator[Any]:
+def as_rows(schema: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """As rows of messages, of kinds that no recorder writes: so they go where the others are."""
     wanted = arrow.schema_of(schema)
     for batch in batches:
@@ -437,7 +445,7 @@ def as_rows(schema: str, batches: Iterator[Any]) -> Iterator[Any]:
         yield arrow.made({"kind": kinds, **{name: batch.column(name) for name in KEY}}, wanted)
 
 
-def judge_misfits(known: Known, batches: Iterator[Any]) -> Iterator[Any]:
+def judge_misfits(known: Known, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     given = list(batches)

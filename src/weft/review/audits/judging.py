@@ -9,18 +9,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from weft.review.audits import pick
-from weft.review.audits.context import Member
+from weft.review.audits.context import RecordedMember
 from weft.review.audits.control import FORGETS
 from weft.review.kernels.interest import GRACE
 from weft.review.kernels.pieces import Array, by_value
-from weft.review.kernels.standing import IN_NO_PLACE, Message, Piece, Standing, boxes_of, pieces_of
+from weft.review.kernels.records import RecordedRow, Violation
+from weft.review.kernels.standing import (
+    IN_NO_PLACE,
+    AskedMessage,
+    FederateStanding,
+    Piece,
+    boxes_of,
+    pieces_of,
+)
 from weft.review.kernels.subscriptions import ticks
 from weft.review.spark import arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 KEY = ("source", "message", "federate")
 FOUND = (
@@ -38,7 +49,7 @@ MISSED, EXTRA, POSSIBLE = "missed", "extra", "possible"
 class Known:
     """Of federates and nodes: what it takes to say whether something that is not there should be."""
 
-    members: Mapping[int, Member]
+    members: Mapping[int, RecordedMember]
     excused: set[int]
     untold: set[str]
     """Nodes of which rows are missing."""
@@ -53,20 +64,22 @@ class Known:
     """Do rows tell the number of the last command that their node had carried out?"""
 
     @cached_property
-    def _control(self) -> dict[int, list[dict[str, Any]]]:
+    def _control(self) -> dict[int, list[RecordedRow]]:
         table = arrow.unpacked(self.control)
         numbers, there = ticks(arrow.numbers(table, "time")), arrow.present(table, "time")
-        found: dict[int, list[dict[str, Any]]] = {}
+        found: dict[int, list[RecordedRow]] = {}
+        row: RecordedRow
         for row, tick, known in zip(table.to_pylist(), numbers.tolist(), there.tolist(), strict=True):
-            found.setdefault(row["federate"], []).append(row | {"tick": tick if known else None})
+            row["tick"] = tick if known else None
+            found.setdefault(row["federate"], []).append(row)
         for rows in found.values():
             rows.sort(key=lambda row: (row["node"], row["seq"]))
         return found
 
-    def standing(self, federate: int) -> Standing:
-        kept: dict[int, Standing] = self.__dict__.setdefault("_standing", {})
+    def standing(self, federate: int) -> FederateStanding:
+        kept: dict[int, FederateStanding] = self.__dict__.setdefault("_standing", {})
         if federate not in kept:
-            kept[federate] = Standing(self._control.get(federate, []))
+            kept[federate] = FederateStanding(self._control.get(federate, []))
         return kept[federate]
 
     @cached_property
@@ -76,8 +89,8 @@ class Known:
         for federate, rows in self._control.items():
             for row in rows:
                 if row["service"] == FORGETS:
-                    at = row["command" if self.numbered else "epoch_ns"]
-                    found.setdefault((federate, row["object"]), []).append(at)
+                    at = row["command"] if self.numbered else row["epoch_ns"]
+                    found.setdefault((federate, row["object"] or 0), []).append(at)
         return found
 
     def may_not_know(self, federate: int, instance: int, sent_at: int, addressed: bool) -> bool:
@@ -96,7 +109,7 @@ class Known:
         return member is None or member.node in self.untold
 
 
-def judge_batches(known: Known, batches: Iterator[Any]) -> Iterator[Any]:
+def judge_batches(known: Known, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """For mapInArrow: all rows of a message are in one of the partitions."""
     import pyarrow as pa
 
@@ -111,7 +124,7 @@ class Judged:
     items: Array
     transport: Array
 
-    def __init__(self, known: Known, table: Any) -> None:
+    def __init__(self, known: Known, table: pa.Table) -> None:
         self.known = known
         self.table = table
         self.source, self.message, self.federate = (arrow.numbers(table, name) for name in KEY)
@@ -140,7 +153,7 @@ class Judged:
         self.send_of = np.full(len(self.keys), -1)
         self.send_of[number[: len(told)][::-1]] = told[::-1]  # of several the first
         self.times = self._times()
-        self.rows: list[dict[str, Any]] = []
+        self.rows: list[Violation] = []
 
     def is_kind(self, *kinds: str) -> Array:
         return arrow.is_one_of(self.table, "kind", *kinds)
@@ -161,7 +174,7 @@ class Judged:
 
     # What is wrong
 
-    def found(self) -> Any:
+    def found(self) -> pa.RecordBatch:
         expected = self.send_of >= 0
         self._lost(np.flatnonzero(expected & (self.times == 0)))
         for pair in np.flatnonzero(self.times > 1):
@@ -170,7 +183,7 @@ class Judged:
         self.as_sent()
         return arrow.made_of_rows(self.rows, arrow.schema_of(FOUND.format(time=self.known.time)))
 
-    def as_sent(self) -> list[dict[str, Any]]:
+    def as_sent(self) -> list[Violation]:
         """What was handed over otherwise than it was sent or asked for, or with a number that another has."""
         self._twice()
         self._other_times()
@@ -179,19 +192,34 @@ class Judged:
         return self.rows
 
     def _tell(
-        self, what: str, key: tuple[int, int, int], row: int, unsure: bool = False, **more: Any
+        self,
+        what: str,
+        key: tuple[int, int, int],
+        row: int,
+        unsure: bool = False,
+        at: int = -1,
+        bound: float | None = None,
+        detail: str = "",
     ) -> None:
-        self.rows.append(
-            {
-                "what": what,
-                **dict(zip(KEY, key, strict=True)),
-                "class": self.text("class", row),
-                "order": self.text("order", row),
-                "time": self.time[row].item() if self.timed[row] else None,
-                "unsure": unsure,
-                **more,
-            }
-        )
+        """`row` says what it is, and `at`, if it is given, where it was wrong."""
+        source, message, federate = key
+        told: Violation = {
+            "what": what,
+            "source": source,
+            "message": message,
+            "federate": federate,
+            "class": self.text("class", row),
+            "order": self.text("order", row),
+            "time": self.time[row].item() if self.timed[row] else None,
+            "unsure": unsure,
+        }
+        if at >= 0:
+            told["node"], told["seq"] = self.text("node", at) or "", int(self.seq[at])
+        if bound is not None:
+            told["bound"] = bound
+        if detail:
+            told["detail"] = detail
+        self.rows.append(told)
 
     def _key(self, pair: int) -> tuple[int, int, int]:
         source, message, federate = self.keys[pair].tolist()
@@ -206,7 +234,7 @@ class Judged:
 
     # Addressed wrongly, says the audit of interest
 
-    def misfits(self) -> Any:
+    def misfits(self) -> pa.RecordBatch:
         marked: dict[tuple[int, int, int], set[str]] = {}
         for row in np.flatnonzero(
             arrow.fits(self.table, "kind", lambda kind: kind.startswith("? "))
@@ -253,7 +281,7 @@ class Judged:
         instance = self.table["object"][row].as_py()
         if instance is not None and self.known.may_not_know(federate, instance, int(self.at[row]), addressed):
             return None
-        order, granted = self.text("order", row), None if member is None else member.granted
+        order, granted = self.text("order", row), None if member is None else member.stay.granted
         stamped = order == "TSO" and bool(self.timed[row]) and granted is not None
         time = self.time[row]
         if stamped and not time < granted:
@@ -270,9 +298,9 @@ class Judged:
             stands = True
         return self.known.is_gap(federate) if stands else None
 
-    def _could_be_handed(self, member: Member | None, epoch: int) -> bool:
+    def _could_be_handed(self, member: RecordedMember | None, epoch: int) -> bool:
         """Who is constrained gets nothing before it asks for time again: when a run ends, much may be waiting."""
-        if member is None or not member.constrained:
+        if member is None or not member.stay.constrained:
             return True
         return member.stay.asked_ns is not None and member.stay.asked_ns > epoch
 
@@ -292,7 +320,7 @@ class Judged:
     def _released(self, key: tuple[int, int, int]) -> bool:
         return any(int(self.federate[row]) == key[2] for row in self._others(key[0], key[1], "release"))
 
-    def _given_up(self, key: tuple[int, int, int], member: Member | None) -> bool:
+    def _given_up(self, key: tuple[int, int, int], member: RecordedMember | None) -> bool:
         """Has somebody said that it would not be delivered: to anybody, at that node, to that federate?"""
         source, message, federate = key
         for row in self._others(source, message, "drop", "filter", "retract"):
@@ -306,7 +334,7 @@ class Judged:
                 return True
         return False
 
-    def _arrived(self, member: Member, row: int) -> int:
+    def _arrived(self, member: RecordedMember, row: int) -> int:
         """The row by which the message came to the federate's node: that of its send, or of its arrival; -1 if it did not."""
         if self.text("node", row) == member.node:
             return row
@@ -315,7 +343,7 @@ class Judged:
                 return other
         return -1
 
-    def _was_there(self, member: Member, row: int) -> bool:
+    def _was_there(self, member: RecordedMember, row: int) -> bool:
         """It came to the federate's node while the federate could be handed it: then it did not get lost on the way."""
         at = self._arrived(member, row)
         order = self.text("order", row)
@@ -324,7 +352,7 @@ class Judged:
         if at < 0 or member.node in self.known.crashed:
             return False
         place = int(self.seq[at])
-        if member.left_at is not None and place >= member.left_at:
+        if member.stay.left_at is not None and place >= member.stay.left_at:
             return False
         for other in self._others(int(self.source[row]), int(self.message[row]), "hold"):
             if int(self.federate[other]) == member.federate:
@@ -334,9 +362,11 @@ class Judged:
         ):
             return True  # it is released when it comes, and only then waits for the federate
         # Who is constrained gets nothing before it asks for time again.
-        return not member.constrained or (member.asked_at is not None and member.asked_at > place)
+        return not member.stay.constrained or (
+            member.stay.asked_at is not None and member.stay.asked_at > place
+        )
 
-    def _unwanted_by_then(self, member: Member, row: int) -> bool:
+    def _unwanted_by_then(self, member: RecordedMember, row: int) -> bool:
         """A node leaves out what its federate does not want any more when it arrives from another node."""
         if self.text("node", row) == member.node:
             return False
@@ -361,7 +391,7 @@ class Judged:
         at = self._arrived(member, row)
         return at >= 0 and self.known.standing(federate).wants(message, int(self.seq[at]))
 
-    def _asked(self, row: int) -> Message | None:
+    def _asked(self, row: int) -> AskedMessage | None:
         """None: it does not go by subscriptions."""
         service = self.text("service", row) or ""
         name = self.text("class", row)
@@ -379,7 +409,7 @@ class Judged:
             for those, numbers in pieces_of(items, len(boxes), owned)
         )
         tick = int(ticks(self.time[row : row + 1])[0]) if by_time else None
-        return Message(name, pieces, tick, len(boxes) < 2 or bool(owned))
+        return AskedMessage(name, pieces, tick, len(boxes) < 2 or bool(owned))
 
     # Delivered, and not sent, or otherwise
 
@@ -415,8 +445,7 @@ class Judged:
         for (source, message), rows in self._send_rows.items():
             for row in rows[1:]:
                 if self._again(rows[0], row):
-                    node = self.text("node", row)
-                    self._tell(TWICE, (source, message, source), row, node=node, seq=int(self.seq[row]))
+                    self._tell(TWICE, (source, message, source), row, at=row)
 
     def _again(self, first: int, row: int) -> bool:
         """Attributes of one update may go separately, in different orders or transportations."""
@@ -434,18 +463,17 @@ class Judged:
             times = {self.time[one].item() for one in sends if self.timed[one]}
             if times and self.time[row].item() not in times:
                 key = (int(self.source[row]), int(self.message[row]), int(self.federate[row]))
-                place: dict[str, Any] = {"node": self.text("node", row), "seq": int(self.seq[row])}
-                self._tell(OTHER_TIME, key, row, bound=min(times), **place)
+                self._tell(OTHER_TIME, key, row, bound=min(times), at=row)
 
     def _after_resignation(self) -> None:
         for member in self.known.members.values():
-            if member.left_at is None or member.node in self.known.crashed:
+            if member.stay.left_at is None or member.node in self.known.crashed:
                 continue
             rows = self.deliveries[self.federate[self.deliveries] == member.federate]
-            for row in rows[self.seq[rows] > member.left_at].tolist():
+            for row in rows[self.seq[rows] > member.stay.left_at].tolist():
                 if self.text("node", row) == member.node:
                     key = (int(self.source[row]), int(self.message[row]), member.federate)
-                    self._tell(AFTER_RESIGNATION, key, row, node=member.node, seq=int(self.seq[row]))
+                    self._tell(AFTER_RESIGNATION, key, row, at=row)
 
     # Class and items
 
@@ -480,15 +508,14 @@ class Judged:
         places = standing.places(int(self.seq[at]) if at >= 0 else 0, last)
         if standing.timed:
             return  # as of which time what held is not judged here
-        where = {"node": self.text("node", got[0]), "seq": int(self.seq[got[0]])}
         if asked.items:
-            self._attributes(key, row, items, asked, standing, places, where)
+            self._attributes(key, row, items, asked, standing, places, got[0])
         else:
-            self._interaction(key, row, items, asked, standing, places, names, where)
+            self._interaction(key, row, items, asked, standing, places, names, got[0])
 
     def _interaction(
-        self, key: tuple[int, int, int], row: int, items: set[str], asked: Message, standing: Standing,
-        places: list[int], names: set[str | None], where: dict[str, Any],
+        self, key: tuple[int, int, int], row: int, items: set[str], asked: AskedMessage, standing: FederateStanding,
+        places: list[int], names: set[str | None], at: int,
     ) -> None:  # fmt: skip
         """It is received at the most specific class that is subscribed to."""
         right = {
@@ -500,17 +527,17 @@ class Judged:
         if not names <= right:
             as_told, as_right = (", ".join(sorted(map(str, those))) for those in (names, right))
             told = f"received as {as_told}, not {as_right}"
-            self._tell(OTHER_CLASS, key, row, detail=told, **where)
+            self._tell(OTHER_CLASS, key, row, detail=told, at=at)
             return
         sent = {one for one in (self.text("items", row) or "").split(pick.SEP) if one}
         if names == {asked.class_name} and sent - items:
-            self._tell(MISSING_ITEMS, key, row, detail=", ".join(sorted(sent - items)), **where)
+            self._tell(MISSING_ITEMS, key, row, detail=", ".join(sorted(sent - items)), at=at)
         elif items - sent:
-            self._tell(EXTRA_ITEMS, key, row, detail=", ".join(sorted(items - sent)), **where)
+            self._tell(EXTRA_ITEMS, key, row, detail=", ".join(sorted(items - sent)), at=at)
 
     def _attributes(
-        self, key: tuple[int, int, int], row: int, items: set[str], asked: Message, standing: Standing,
-        places: list[int], where: dict[str, Any],
+        self, key: tuple[int, int, int], row: int, items: set[str], asked: AskedMessage, standing: FederateStanding,
+        places: list[int], at: int,
     ) -> None:  # fmt: skip
         """All that it was subscribed to all the time, and nothing that it was not at any."""
         if len(standing.subscribed(asked.class_name)) > 1:
@@ -524,6 +551,6 @@ class Judged:
             if int(self.federate[other]) in (0, key[2]):
                 must -= set((self.text("items", other) or "").split(pick.SEP))
         if asked.exact and self._is_reliable(row) and must - items:
-            self._tell(MISSING_ITEMS, key, row, detail=", ".join(sorted(must - items)), **where)
+            self._tell(MISSING_ITEMS, key, row, detail=", ".join(sorted(must - items)), at=at)
         elif items - may:
-            self._tell(EXTRA_ITEMS, key, row, detail=", ".join(sorted(items - may)), **where)
+            self._tell(EXTRA_ITEMS, key, row, detail=", ".join(sorted(items - may)), at=at)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,26 +16,16 @@ from weft.review.audits import pick
 from weft.review.audits.context import Context
 from weft.review.kernels.pieces import Array
 from weft.review.spark import arrow
-from weft.review.spark.tasks import Part, read_part, spread
+from weft.review.spark.tasks import Frame, RunPart, read_part, spread
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 KINDS = ("send", "arrive", "hold", "release", "deliver", "drop", "filter", "retract")
 COLUMNS = (
-    *(
-        "kind",
-        "node",
-        "seq",
-        "service",
-        "source",
-        "message",
-        "federate",
-        "destinations",
-        "class",
-        "order",
-        "epoch_ns",
-        "command",
-    ),
-    *("object", "transport", "items", "dimensions", "lower", "upper", "boxes"),
-)
+    "kind", "node", "seq", "service", "source", "message", "federate", "destinations", "class", "order",
+    "epoch_ns", "command", "object", "transport", "items", "dimensions", "lower", "upper", "boxes",
+)  # fmt: skip
 SCHEMA = (
     "kind string, node string, seq bigint, service string, source bigint, message bigint, federate bigint, "
     "destinations array<bigint>, class string, order string, epoch_ns bigint, command bigint, object bigint, transport string, "
@@ -44,7 +34,7 @@ SCHEMA = (
 """Lists of names are one text, by which they are told apart."""
 
 
-def blocks_of(*frames: Any) -> set[tuple[int, int]]:
+def blocks_of(*frames: Frame) -> set[tuple[int, int]]:
     """The blocks of the messages (source, message) of frames."""
     found: set[tuple[int, int]] = set()
     for frame in frames:
@@ -53,7 +43,7 @@ def blocks_of(*frames: Any) -> set[tuple[int, int]]:
     return found
 
 
-def _blocks(batches: Iterator[Any]) -> Iterator[Any]:
+def _blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     schema = arrow.schema_of("source bigint, block bigint")
     found: set[tuple[int, int]] = set()
     for batch in batches:
@@ -62,7 +52,7 @@ def _blocks(batches: Iterator[Any]) -> Iterator[Any]:
     yield arrow.made_of_rows([{"source": one, "block": block} for one, block in sorted(found)], schema)
 
 
-def rows_in(context: Context, blocks: Iterable[tuple[int, int]]) -> Any:
+def rows_in(context: Context, blocks: Iterable[tuple[int, int]]) -> Frame:
     """Rows of blocks (source, block), in a frame that is kept."""
     wanted = Blocks(blocks)
     column = context.opened.time_column
@@ -96,13 +86,13 @@ class Blocks:
         return found
 
 
-def choose(part: Part, wanted: Blocks, time_column: str) -> Iterator[Any]:
+def choose(part: RunPart, wanted: Blocks, time_column: str) -> Iterator[pa.RecordBatch]:
     for table in read_part(part, (*COLUMNS, time_column), partial(_chosen, wanted)):
         if len(table):
             yield from as_rows(table, time_column).to_batches()
 
 
-def _chosen(wanted: Blocks, table: Any) -> Any:
+def _chosen(wanted: Blocks, table: pa.Table) -> pa.Table:
     rows = arrow.is_one_of(table, "kind", *KINDS) & arrow.present(table, "message")
     rows &= pick.by_federates(table)
     places = np.flatnonzero(rows)
@@ -111,12 +101,12 @@ def _chosen(wanted: Blocks, table: Any) -> Any:
     return pick.filtered(table, rows)
 
 
-def as_rows(table: Any, time_column: str) -> Any:
+def as_rows(table: pa.Table, time_column: str) -> pa.Table:
     """With the columns of `SCHEMA`."""
     import pyarrow as pa
 
     names = [part.split()[0] for part in SCHEMA.split(", ")]
-    made: dict[str, Any] = {"time": table[time_column]}
+    made: dict[str, pa.Array] = {"time": table[time_column]}
     for name in names[:-1]:
         column = table[name]
         if name in ("items", "dimensions", "boxes"):

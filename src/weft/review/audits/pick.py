@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,17 +10,20 @@ from weft.review.audits.survey import RTI
 from weft.review.kernels.pieces import Array
 from weft.review.spark import arrow
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 SEP = "\x1f"
 BLOCK_BITS = 8
 
 
-def filtered(table: Any, rows: Array) -> Any:
+def filtered(table: pa.Table, rows: Array) -> pa.Table:
     import pyarrow as pa
 
     return table if rows.all() else table.filter(pa.array(rows))
 
 
-def with_columns(table: Any, **columns: Any) -> Any:
+def with_columns(table: pa.Table, **columns: Array | pa.Array) -> pa.Table:
     import pyarrow as pa
 
     for name, column in columns.items():
@@ -32,7 +35,7 @@ def with_columns(table: Any, **columns: Any) -> Any:
     return table
 
 
-def joined(column: Any) -> Any:
+def joined(column: pa.Array) -> pa.Array:
     """Lists of names or numbers as one text each, by which they are told apart."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -45,7 +48,7 @@ def owned(text: str | None) -> tuple[int, ...]:
     return tuple(int(number) for number in text.split(SEP)) if text else ()
 
 
-def by_federates(table: Any) -> Array:
+def by_federates(table: pa.Table) -> Array:
     return np.asarray(arrow.numbers(table, "source") != RTI)
 
 
@@ -55,7 +58,7 @@ STAMPED = ("node", "kind", "seq", "federate", "source", "message", "order", "vec
 SEQUENCER = 0  # as a process
 
 
-def stamped(orders: tuple[str, ...], table: Any) -> Any:
+def stamped(orders: tuple[str, ...], table: pa.Table) -> pa.Table:
     """A message in causal order is released with its vector, and handed over then; callbacks call it receive order."""
     rows = arrow.is_one_of(table, "kind", "release", "deliver") & arrow.is_one_of(table, "order", *orders)
     found = filtered(table, rows & by_federates(table) & arrow.present(table, "vector"))
@@ -68,7 +71,7 @@ def stamped(orders: tuple[str, ...], table: Any) -> Any:
 LOGGED = ("node", "kind", "seq", "federate", "source", "message", "order", "destinations", "epoch_ns")
 
 
-def logged(orders: tuple[str, ...], table: Any) -> Any:
+def logged(orders: tuple[str, ...], table: pa.Table) -> pa.Table:
     """Sends and deliveries; `fan_out` of a send is how many are to get it, -1 where nobody knows."""
     is_send = arrow.is_one_of(table, "kind", "send")
     asked = arrow.is_one_of(table, "order", *orders)

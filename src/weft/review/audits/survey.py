@@ -10,31 +10,24 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from weft.review.kernels.pieces import Array, by_value
 from weft.review.spark import arrow
-from weft.review.spark.tasks import Part, read_part, spread
+from weft.review.spark.tasks import RunPart, read_part, spread
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
 
 RTI = 0  # the number of the RTI itself, as a source or federate
 ACTING = ("join", "send", "deliver", "request", "grant", "resign", "lost")  # rows at a federate's own node
 COLUMNS = (
-    "kind",
-    "service",
-    "seq",
-    "federate",
-    "source",
-    "message",
-    "order",
-    "class",
-    "epoch_ns",
-    "command",
-    "mono_ns",
-    "vector",
-    "link",
-)
+    "kind", "service", "seq", "federate", "source", "message", "order", "class", "epoch_ns", "command",
+    "mono_ns", "vector", "link",
+)  # fmt: skip
 BLOCK_BITS = 8
 CLOCK_FIRST, CLOCK_EACH = 64, 4096  # messages by which clocks are compared: the first, then one of so many
 CONSTRAINED = "time_constrained_enabled"
@@ -42,11 +35,11 @@ ADVANCED = ("time_advance_grant", "flush_queue_grant")
 
 
 @dataclass
-class Stay:
+class MemberStay:
     """Of a federate, as far as a part tells; places are numbers of rows at its node."""
 
     left: bool = False  # it resigned or was lost
-    granted: Any = None  # its greatest grant
+    granted: float | None = None  # its greatest grant
     left_at: int | None = None
     asked_at: int | None = None  # where it was last seen to advance: it asks, or is granted
     asked_ns: int | None = None  # and when
@@ -56,10 +49,10 @@ class Stay:
     sent_before: int = 0
     """Its last message before the recording began, if it was joined then: of those there are no sends."""
 
-    def joined(self, later: Stay) -> Stay:
+    def joined(self, later: MemberStay) -> MemberStay:
         known = [time for time in (self.granted, later.granted) if time is not None]
         asked = self if later.asked_at is None else later
-        return Stay(
+        return MemberStay(
             self.left or later.left,
             max(known, default=None),
             later.left_at if self.left_at is None else self.left_at,
@@ -77,7 +70,7 @@ class Seen:
 
     node: str = ""
     kinds: Counter[str] = field(default_factory=Counter)
-    members: dict[int, Stay] = field(default_factory=dict)
+    members: dict[int, MemberStay] = field(default_factory=dict)
     gone: list[tuple[int, int, int]] = field(default_factory=list)
     """Who left, the number of the command by which it did, and when the row was written."""
     after_leaving: list[tuple[int, int]] = field(default_factory=list)
@@ -105,14 +98,14 @@ class Seen:
         return self.sent if column == "epoch_ns" else self.commands
 
 
-def survey(session: Any, parts: list[Part], time_column: str) -> list[Seen]:
+def survey(session: SparkSession | None, parts: list[RunPart], time_column: str) -> list[Seen]:
     """Of every part, in their order."""
     works = [partial(look, number, part, time_column) for number, part in enumerate(parts)]
     found = spread(session, works, "number int, seen string").toArrow().to_pylist()
     return [_read(row["seen"]) for row in sorted(found, key=lambda row: row["number"])]
 
 
-def look(number: int, part: Part, time_column: str) -> Iterator[Any]:
+def look(number: int, part: RunPart, time_column: str) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     seen = Seen(part.node)
@@ -132,11 +125,11 @@ def _read(text: str) -> Seen:
     told = json.loads(text)
     for name in ("kinds", "stamped", "unstamped"):
         told[name] = Counter(told[name])
-    told["members"] = {int(name): Stay(**value) for name, value in told["members"].items()}
+    told["members"] = {int(name): MemberStay(**value) for name, value in told["members"].items()}
     return Seen(**told)
 
 
-def _add(seen: Seen, table: Any, time_column: str) -> None:
+def _add(seen: Seen, table: pa.Table, time_column: str) -> None:
     kinds, names = arrow.words(table, "kind")
     for kind, count in zip(names, np.bincount(kinds[kinds >= 0], minlength=len(names)), strict=True):
         seen.kinds[kind] += int(count)
@@ -169,7 +162,7 @@ def _span(before: tuple[int, int] | None, more: Array) -> tuple[int, int]:
     return (first, last) if before is None else (min(first, before[0]), max(last, before[1]))
 
 
-def _sample_clock(seen: Seen, table: Any) -> None:
+def _sample_clock(seen: Seen, table: pa.Table) -> None:
     """The same messages at all nodes, so that what was sent here is found where it arrived."""
     source, message, epoch = (arrow.numbers(table, name) for name in ("source", "message", "epoch_ns"))
     chosen = (source != RTI) & (message > 0) & ((message <= CLOCK_FIRST) | (message % CLOCK_EACH == 0))
@@ -178,7 +171,7 @@ def _sample_clock(seen: Seen, table: Any) -> None:
             found.setdefault(f"{source[row]} {message[row]}", int(epoch[row]))
 
 
-def _count_orders(counts: Counter[str], table: Any, rows: Array) -> None:
+def _count_orders(counts: Counter[str], table: pa.Table, rows: Array) -> None:
     orders, names = arrow.words(table, "order")
     for order, count in zip(
         names, np.bincount(orders[rows & (orders >= 0)], minlength=len(names)), strict=True
@@ -187,7 +180,7 @@ def _count_orders(counts: Counter[str], table: Any, rows: Array) -> None:
             counts[order] += int(count)
 
 
-def _add_members(seen: Seen, table: Any, time_column: str) -> None:
+def _add_members(seen: Seen, table: pa.Table, time_column: str) -> None:
     federate, time, seq, epoch = (
         arrow.numbers(table, name) for name in ("federate", time_column, "seq", "epoch_ns")
     )
@@ -208,7 +201,7 @@ def _add_members(seen: Seen, table: Any, time_column: str) -> None:
         inside = rows[places]
         gone, times = inside[leaves[inside]], time[inside[granted[inside]]]
         requests, got = inside[asked[inside]], inside[delivered[inside]]
-        stay = Stay(
+        stay = MemberStay(
             bool(len(gone)),
             times.max().item() if len(times) else None,
             int(seq[gone[0]]) if len(gone) else None,
@@ -218,7 +211,7 @@ def _add_members(seen: Seen, table: Any, time_column: str) -> None:
             (int(seq[got[-1]]), int(source[got[-1]]), int(block[got[-1]])) if len(got) else None,
             int(message[inside[joins[inside]]].max(initial=0)),
         )
-        stay = seen.members.get(int(who), Stay()).joined(stay)
+        stay = seen.members.get(int(who), MemberStay()).joined(stay)
         seen.members[int(who)] = stay
         if stay.left_at is not None:
             late = got[seq[got] > stay.left_at]

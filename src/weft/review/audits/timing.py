@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from weft.host.recording.runs import read_rows
+from weft.model.json_types import JsonObject
 from weft.review.audits import pick
-from weft.review.audits.context import Context, Result
-from weft.review.audits.delivery import AFTER_RESIGNATION, LOST, OTHER_TIME, Deliveries
+from weft.review.audits.context import Context, Leaving, Result
+from weft.review.audits.delivery import Deliveries
+from weft.review.audits.judging import AFTER_RESIGNATION, LOST, OTHER_TIME
 from weft.review.audits.near import time_type
 from weft.review.kernels import steps
 from weft.review.kernels import timing as kernel
-from weft.review.kernels.pieces import by_value
+from weft.review.kernels.pieces import Array, by_value
 from weft.review.spark import arrow
-from weft.review.spark.tasks import Part, Work, lives_of, merged, read_part, rising, spread
+from weft.review.spark.tasks import RunPart, Work, lives_of, merged, read_part, rising, spread
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 EARLY_GRANT = "grant above LBTS"
 FLUSH = "flush_queue_grant"
@@ -57,7 +62,7 @@ def audit(context: Context) -> Result:
     return context.result(context.trusted(found, schema), schema, ORDER)
 
 
-def of_messages(schema: str, batches: Iterator[Any]) -> Iterator[Any]:
+def of_messages(schema: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Of what was found wrong with messages, what is about logical time."""
     for batch in batches:
         rows = arrow.is_one_of(batch, "what", LOST) & arrow.is_one_of(batch, "order", "TSO")
@@ -76,7 +81,16 @@ def _ordered(context: Context) -> list[Work]:
     time, columns = time_type(context), _columns(context)
     works: list[Work] = []
     if context.has("grant"):
-        works.append(partial(early_grants, time, context.grant_slack, columns, context.gone, context.parts))
+        works.append(
+            partial(
+                early_grants,
+                time,
+                Clocks(context.home, context.grant_slack),
+                columns,
+                context.gone,
+                context.parts,
+            )
+        )
     parts = [
         (number, part)
         for number, (part, seen) in enumerate(zip(context.parts, context.survey, strict=True))
@@ -88,7 +102,7 @@ def _ordered(context: Context) -> list[Work]:
     return works
 
 
-def _before(context: Context, parts: list[Part]) -> list[bytes]:
+def _before(context: Context, parts: list[RunPart]) -> list[bytes]:
     """For each part the rows that say what was before it."""
     import pyarrow as pa
 
@@ -100,7 +114,7 @@ def _before(context: Context, parts: list[Part]) -> list[bytes]:
     works = [partial(tail_part, number, time, columns, part) for number, part in enumerate(parts)]
     told = spread(context.session, works, schema).toArrow()
     numbers = arrow.numbers(told, "number")
-    tails: dict[str, Any] = {}
+    tails: dict[str, pa.Table] = {}
     made = []
     for number, part in enumerate(parts):
         known = tails.get(part.node)
@@ -110,7 +124,7 @@ def _before(context: Context, parts: list[Part]) -> list[bytes]:
     return made
 
 
-def tail_part(number: int, time: str, columns: tuple[str, str], part: Part) -> Iterator[Any]:
+def tail_part(number: int, time: str, columns: tuple[str, str], part: RunPart) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     schema = arrow.schema_of(STEPS.format(time=time))
@@ -121,7 +135,7 @@ def tail_part(number: int, time: str, columns: tuple[str, str], part: Part) -> I
     yield from numbered.to_batches()
 
 
-def tail_of(table: Any) -> Any:
+def tail_of(table: pa.Table) -> pa.Table:
     return table.take(steps.tail(*(arrow.numbers(table, name) for name in ("federate", "code", "time"))))
 
 
@@ -129,7 +143,7 @@ def _columns(context: Context) -> tuple[str, str]:
     return context.opened.time_column, context.opened.lookahead_column
 
 
-def ordered(columns: tuple[str, str], table: Any) -> Any:
+def ordered(columns: tuple[str, str], table: pa.Table) -> pa.Table:
     """Deliveries and sends in time stamp order, requests, grants, and what makes a promise unknown."""
     import pyarrow as pa
 
@@ -159,7 +173,7 @@ def ordered(columns: tuple[str, str], table: Any) -> Any:
     )
 
 
-def judge_part(time: str, columns: tuple[str, str], part: Part, before: bytes) -> Iterator[Any]:
+def judge_part(time: str, columns: tuple[str, str], part: RunPart, before: bytes) -> Iterator[pa.RecordBatch]:
     """What is wrong with the steps of a federate, piece by piece, each behind what was before it."""
     import pyarrow as pa
 
@@ -172,13 +186,13 @@ def judge_part(time: str, columns: tuple[str, str], part: Part, before: bytes) -
         known = tail_of(whole)
 
 
-def judged(time_name: str, node: str, table: Any, before: int) -> Any:
+def judged(time_name: str, node: str, table: pa.Table, before: int) -> pa.RecordBatch:
     """Of rows in order; those in front only say what was before."""
     names = ("federate", "seq", "source", "message", "code")
     federate, seq, source, message, code = (arrow.numbers(table, name) for name in names)
     time, lookahead = arrow.numbers(table, "time"), arrow.numbers(table, "lookahead")
     told = arrow.present(table, "lookahead")
-    rows: list[dict[str, Any]] = []
+    rows: list[JsonObject] = []
     for who, places in by_value(federate):
         plain = places[np.isin(code[places], (kernel.DELIVER, kernel.GRANT, kernel.FLUSH_GRANT))]
         found = [
@@ -204,22 +218,61 @@ def judged(time_name: str, node: str, table: Any, before: int) -> Any:
 # Grants
 
 
+class Clocks(NamedTuple):
+    """What order rows of different nodes are in."""
+
+    home: str
+    """The node that is the federation's home; empty: not known."""
+    slack: int
+    """By how much the clocks of nodes may differ, ns."""
+
+
 def early_grants(
-    time: str, clock: int, columns: tuple[str, str], gone: kernel.Gone, parts: list[Part]
-) -> Iterator[Any]:
+    time: str, clocks: Clocks, columns: tuple[str, str], gone: Mapping[int, Leaving], parts: list[RunPart]
+) -> Iterator[pa.RecordBatch]:
     """All requests and grants in one task, in the order of the clock; there are few beside the messages."""
     schema = arrow.schema_of(FOUND.format(time=time))
-    changes, checks = (partial(stepped, columns, clock, is_check) for is_check in (False, True))
     names = (*STEPPED, *columns)
     streams = []
     for life in lives_of(parts):
-        streams.append(rising(_to_its_end(life, read_part(life, names, changes))))
-        streams.append(rising(read_part(life, names, checks)))
-    for batch in check_grants(time, gone, merged(streams)):
+        changes = read_part(life, names, partial(changes_of, columns))
+        streams.append(rising(_to_its_end(life, changes)))
+        checks = [partial(checks_of, columns, clocks, own) for own in compared(clocks.slack)]
+        streams += [rising(read_part(life, names, check)) for check in checks]
+    left = _left_since([part for part in parts if part.node == clocks.home], gone)
+    for batch in check_grants(time, left, merged(streams)):
         yield arrow.made_of_rows([row | {"unsure": False} for row in batch.to_pylist()], schema)
 
 
-def _to_its_end(life: Part, tables: Iterator[Any]) -> Iterator[Any]:
+def compared(slack: int) -> tuple[int, ...]:
+    """Whom each grant is compared with, by one row each: where clocks differ, federates of its own node by the order of rows."""
+    return (kernel.OWN_NODE, kernel.OTHER_NODES) if slack else (0,)
+
+
+def _left_since(home: Sequence[RunPart], gone: Mapping[int, Leaving]) -> dict[int, kernel.Departed]:
+    """Who left, and since when a grant may rest on that: not before what the home did before with an earlier number."""
+    numbers = np.array(sorted({one.command for one in gone.values()}), np.int64)
+    last = np.zeros(len(numbers), np.int64)
+    for part in home if len(numbers) else ():
+        for table in read_part(part, ("kind", "command", "epoch_ns"), _numbered):
+            command, epoch = (arrow.numbers(table, name) for name in ("command", "epoch_ns"))
+            order = np.searchsorted(np.maximum.accumulate(command), numbers)
+            before = np.maximum.accumulate(np.append(0, epoch))[order]
+            last = np.maximum(last, before)
+    known = dict(zip(numbers.tolist(), last.tolist(), strict=True))
+    return {
+        who: kernel.Departed(one.command, max(one.told - kernel.NEAR, known[one.command]))
+        for who, one in gone.items()
+    }
+
+
+def _numbered(table: pa.Table) -> pa.Table:
+    """What happened in the federation: rows of the recorder itself may go by another clock."""
+    own = arrow.is_one_of(table, "kind", "start", "stop", "restart", "dropped")
+    return pick.filtered(table, arrow.present(table, "command") & ~own)
+
+
+def _to_its_end(life: RunPart, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
     """After the last row of a life nobody knows what its federates promised: a crash takes the last second of rows with it."""
     import pyarrow as pa
 
@@ -233,88 +286,120 @@ def _to_its_end(life: Part, tables: Iterator[Any]) -> Iterator[Any]:
         last = max(
             int(arrow.numbers(read_rows(file, ("epoch_ns",)), "epoch_ns").max()) for file in life.files[-1:]
         )
-        row = {
-            "node": life.node,
-            "seq": 0,
-            "leaves": True,
-            "turn": 0,
-            "is_check": False,
-            "late": False,
-            "at": last + 1,
-            "command": 0,
-        }
+        row = ends_unknown(life.node, last + 1)
         yield pa.Table.from_pylist([row | {"federate": one} for one in sorted(who)], schema=schema)
 
 
-def stepped(columns: tuple[str, str], clock: int, is_check: bool, table: Any) -> Any:
-    """Rows that change what a federate promises, or grants that are to be compared with what others do.
+def ends_unknown(node: str, at: int) -> JsonObject:
+    """A change by which nobody knows any more what a federate promises."""
+    unknown: JsonObject = {"leaves": True, "turn": 0, "is_check": False, "late": False, "own": 0}
+    return {"node": node, "seq": 0, "at": at, "command": kernel.UNNUMBERED, **unknown}
+
+
+def changes_of(columns: tuple[str, str], table: pa.Table) -> pa.Table:
+    """Rows that change what a federate promises, or whether it is constrained.
 
     What happened in the same nanosecond (a node has one time for all that one call leads to) speaks for the grant.
     Who leaves is known by the number of a command (`Context.gone`); the clock tells it only where rows have none.
     """
-    import pyarrow.compute as pc
-
-    time, lookahead = columns
-    there = arrow.present(table, time)
     leaves = arrow.is_one_of(table, "kind", "resign", "lost") & ~arrow.present(table, "command")
     turns = arrow.is_one_of(table, "service", CONSTRAINED, NOT_CONSTRAINED)
     # With another lookahead nobody knows what is promised until the next request or grant.
     unknown = arrow.is_one_of(table, "service", "modify_lookahead", "disable_time_regulation")
-    rows = (arrow.is_one_of(table, "kind", "request", "grant") & there) | leaves | turns | unknown
-    is_grant = arrow.is_one_of(table, "kind", "grant") & there
-    is_grant &= arrow.fits(table, "service", (*GRANTS, "").__contains__, True)
-    rows = is_grant if is_check else rows
+    asked = arrow.is_one_of(table, "kind", "request", "grant") & arrow.present(table, columns[0])
+    return _stepped(columns, table, asked | leaves | turns | unknown, leaves)
+
+
+def checks_of(columns: tuple[str, str], clocks: Clocks, own: int, table: pa.Table) -> pa.Table:
+    """Grants that are to be compared with what others promise; whom of these with: `own`."""
+    grants = arrow.is_one_of(table, "kind", "grant") & arrow.present(table, columns[0])
+    grants &= arrow.fits(table, "service", (*GRANTS, "").__contains__, True)
+    found = _stepped(columns, table, grants, np.zeros(len(table), bool))
+    flags, at = np.ones(len(found), bool), arrow.numbers(found, "at")
+    home = arrow.is_one_of(found, "node", clocks.home)
+    return pick.with_columns(
+        found,
+        is_check=flags,
+        late=flags,
+        own=np.full(len(found), own),
+        # At the home whatever has the number before a command was before it.
+        since=np.where(home, kernel.BEFORE_ALL, at + clocks.slack),
+        at=at + (0 if own == kernel.OWN_NODE else clocks.slack),
+    )
+
+
+def _stepped(columns: tuple[str, str], table: pa.Table, rows: Array, leaves: Array) -> pa.Table:
+    import pyarrow.compute as pc
+
+    time, lookahead = columns
     found = pick.filtered(table, rows)
     on, off = (arrow.is_one_of(found, "service", name) for name in (CONSTRAINED, NOT_CONSTRAINED))
-    count = len(found)
+    flags = np.zeros(len(found), bool)
     return pick.with_columns(
         found.select(["node", "seq", "federate"]),
         time=found[time],
         promise=pc.add(found[time], found[lookahead]),
         leaves=leaves[rows],
         turn=on.astype(np.int64) - off,
-        is_check=np.full(count, is_check),
-        late=np.full(count, is_check),
-        command=arrow.numbers(found, "command"),
-        at=arrow.numbers(found, "epoch_ns") + (clock if is_check else 0),
+        is_check=flags,
+        late=flags,
+        own=np.zeros(len(found), np.int64),
+        command=arrow.numbers(found, "command", kernel.UNNUMBERED),
+        since=arrow.numbers(found, "epoch_ns"),
+        at=arrow.numbers(found, "epoch_ns"),
     )
 
 
-def check_grants(time_name: str, gone: kernel.Gone, batches: Iterator[Any]) -> Iterator[Any]:
-    dtype: Any = np.int64 if time_name == "bigint" else np.float64
+def check_grants(
+    time_name: str, gone: kernel.Gone, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    dtype = np.dtype(np.int64 if time_name == "bigint" else np.float64)
     schema = arrow.schema_of(
         f"what string, federate bigint, node string, seq bigint, time {time_name}, bound {time_name}, by bigint"
     )
     promises = kernel.Promises(dtype, gone)
     constrained: set[int] = set()
+    nodes: dict[str, int] = {}
+    told: set[tuple[str, int]] = set()
     for batch in batches:
-        federate, turn = arrow.numbers(batch, "federate"), arrow.numbers(batch, "turn")
-        time, is_check = arrow.numbers(batch, "time").astype(dtype), arrow.numbers(batch, "is_check", False)
-        regulates = arrow.present(batch, "promise") & ~arrow.numbers(batch, "leaves", False)
-        excesses = promises.feed(
-            federate,
-            arrow.numbers(batch, "promise").astype(dtype),
-            regulates,
-            is_check,
-            time,
-            arrow.numbers(batch, "command"),
-            arrow.numbers(batch, "at"),
-        )
-        turns = [(int(place), int(federate[place])) for place in np.flatnonzero((turn != 0) & ~is_check)]
+        steps = _steps_of(batch, dtype, nodes)
+        turn = arrow.numbers(batch, "turn")
+        turns = [
+            (int(place), int(steps.federate[place]))
+            for place in np.flatnonzero((turn != 0) & ~steps.is_check)
+        ]
         rows = []
-        for place, bound, by in excesses:
+        for place, bound, by in promises.feed(steps):
             while turns and turns[0][0] < place:
                 _turn(constrained, turn, *turns.pop(0))
-            if int(federate[place]) in constrained:
-                told = batch.slice(place, 1).to_pylist()[0]
+            row = batch.slice(place, 1).to_pylist()[0]
+            key = (row["node"], row["seq"])
+            if row["federate"] in constrained and key not in told:
+                told.add(key)
                 rows.append(
                     {"what": EARLY_GRANT, "bound": bound.item(), "by": by}
-                    | {name: told[name] for name in ("federate", "node", "seq", "time")}
+                    | {name: row[name] for name in ("federate", "node", "seq", "time")}
                 )
         for rest in turns:
             _turn(constrained, turn, *rest)
         yield arrow.made_of_rows(rows, schema)
 
 
-def _turn(constrained: set[int], turn: Any, place: int, federate: int) -> None:
+def _steps_of(batch: pa.RecordBatch, dtype: np.dtype[np.generic], nodes: dict[str, int]) -> kernel.GrantSteps:
+    """As columns; `nodes` are numbered as they come."""
+    codes, names = arrow.words(batch, "node")
+    return kernel.GrantSteps(
+        arrow.numbers(batch, "federate"),
+        arrow.numbers(batch, "promise").astype(dtype),
+        arrow.present(batch, "promise") & ~arrow.numbers(batch, "leaves", False),
+        arrow.numbers(batch, "is_check", False),
+        arrow.numbers(batch, "time").astype(dtype),
+        arrow.numbers(batch, "command", kernel.UNNUMBERED),
+        arrow.numbers(batch, "since"),
+        np.array([nodes.setdefault(name, len(nodes)) for name in names], np.int64)[codes],
+        arrow.numbers(batch, "own"),
+    )
+
+
+def _turn(constrained: set[int], turn: Array, place: int, federate: int) -> None:
     (constrained.add if turn[place] > 0 else constrained.discard)(federate)

@@ -69,7 +69,7 @@ class Items:
 
 
 @dataclass
-class Sent:
+class SentColumns:
     """Messages: a row each, or one for the attributes of an update that are in the same boxes."""
 
     node: Array
@@ -97,7 +97,7 @@ class Sent:
 
 
 @dataclass
-class Subscribed:
+class SubscribedColumns:
     """Stretches of subscriptions: a row each."""
 
     node: Array
@@ -114,7 +114,7 @@ class Subscribed:
     sure: Array
 
 
-class Misfit(NamedTuple):
+class Misaddressed(NamedTuple):
     """Rows of messages, and federates: who should have been addressed and was not, who was and should not.
 
     `possible`: who was not, and may have got it nevertheless.
@@ -134,7 +134,7 @@ class _Pairs(NamedTuple):
     exact: Array  # False: whether the message overlaps is not fully recorded
 
 
-def judge(sent: Sent, subscribed: Subscribed) -> Misfit:
+def judge(sent: SentColumns, subscribed: SubscribedColumns) -> Misaddressed:
     federates = np.unique(np.concatenate((subscribed.federate, sent.addressed, sent.source)))
     step = max(1, CELLS // max(1, len(federates)))
     parts = [
@@ -143,11 +143,13 @@ def judge(sent: Sent, subscribed: Subscribed) -> Misfit:
     ]
     if not parts:
         nothing = np.empty(0, np.int64)
-        return Misfit(*[nothing] * 6)
-    return Misfit(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return Misaddressed(*[nothing] * 6)
+    return Misaddressed(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _judge_rows(sent: Sent, subscribed: Subscribed, federates: Array, begin: int, end: int) -> Misfit:
+def _judge_rows(
+    sent: SentColumns, subscribed: SubscribedColumns, federates: Array, begin: int, end: int
+) -> Misaddressed:
     must, may, addressed = (np.zeros((end - begin, len(federates)), bool) for _ in range(3))
     inside = (sent.addressed_rows >= begin) & (sent.addressed_rows < end)
     seats = np.searchsorted(federates, sent.addressed[inside])
@@ -165,16 +167,18 @@ def _judge_rows(sent: Sent, subscribed: Subscribed, federates: Array, begin: int
     for matrix in (must & ~addressed, addressed & ~may, may & ~must & ~addressed):
         rows, seats = np.nonzero(matrix)
         found += (rows + begin, federates[seats])
-    return Misfit(*found)
+    return Misaddressed(*found)
 
 
-def _alike(subscribed: Subscribed, places: Array) -> Iterator[Array]:
+def _alike(subscribed: SubscribedColumns, places: Array) -> Iterator[Array]:
     """Subscriptions with boxes of the same shape, which are matched together."""
     for _, inside in by_value(subscribed.extents.shape[places]):
         yield places[inside]
 
 
-def _overlapping(sent: Sent, subscribed: Subscribed, rows: Array, wishes: Array) -> Iterator[_Pairs]:
+def _overlapping(
+    sent: SentColumns, subscribed: SubscribedColumns, rows: Array, wishes: Array
+) -> Iterator[_Pairs]:
     shape = subscribed.extents.shape[wishes[0]]
     for of_message, inside in by_value(sent.extents.shape[rows]):
         if shape == 0 or of_message == 0:
@@ -183,7 +187,7 @@ def _overlapping(sent: Sent, subscribed: Subscribed, rows: Array, wishes: Array)
             yield from _in_space(sent, subscribed, rows[inside], wishes)
 
 
-def _in_time(sent: Sent, subscribed: Subscribed, rows: Array, wishes: Array) -> _Pairs:
+def _in_time(sent: SentColumns, subscribed: SubscribedColumns, rows: Array, wishes: Array) -> _Pairs:
     """All pairs whose times may meet; the default region overlaps every region."""
     order = np.argsort(sent.at[rows], kind="stable")
     at = sent.at[rows][order]
@@ -194,7 +198,9 @@ def _in_time(sent: Sent, subscribed: Subscribed, rows: Array, wishes: Array) -> 
     return _Pairs(rows[order[places]], np.repeat(wishes, count), np.ones(len(places), bool))
 
 
-def _in_space(sent: Sent, subscribed: Subscribed, rows: Array, wishes: Array) -> Iterator[_Pairs]:
+def _in_space(
+    sent: SentColumns, subscribed: SubscribedColumns, rows: Array, wishes: Array
+) -> Iterator[_Pairs]:
     """All pairs that overlap in `at` (with a margin) and in space, box by box."""
     wanted_box = subscribed.extents.boxes(int(subscribed.extents.shape[wishes[0]]))[0]
     sent_boxes = sent.extents.boxes(int(sent.extents.shape[rows[0]]))
@@ -213,7 +219,7 @@ def _in_space(sent: Sent, subscribed: Subscribed, rows: Array, wishes: Array) ->
             yield _Pairs(rows[pairs.updates], wishes[pairs.subscriptions], exact[pairs.updates])
 
 
-def _fitting(sent: Sent, subscribed: Subscribed, pairs: _Pairs) -> _Pairs:
+def _fitting(sent: SentColumns, subscribed: SubscribedColumns, pairs: _Pairs) -> _Pairs:
     """Those that meet in logical time, and of whose attributes one is wanted."""
     messages, wishes, exact = pairs
     by_logical, mode = sent.by_logical[messages], subscribed.mode[wishes]
@@ -229,7 +235,13 @@ def _fitting(sent: Sent, subscribed: Subscribed, pairs: _Pairs) -> _Pairs:
 
 
 def _mark(
-    sent: Sent, subscribed: Subscribed, pairs: _Pairs, seats: Array, begin: int, must: Array, may: Array
+    sent: SentColumns,
+    subscribed: SubscribedColumns,
+    pairs: _Pairs,
+    seats: Array,
+    begin: int,
+    must: Array,
+    may: Array,
 ) -> None:
     messages, wishes, exact = pairs
     at, place = sent.at[messages], sent.message[messages] - begin

@@ -45,7 +45,7 @@ class _Sent:
         self.number = -1  # in LogScan._seen, once it was delivered
 
 
-class _Process:
+class _ScannedProcess:
     """One federate: its vector, by which message each component came, and what was delivered, by source."""
 
     def __init__(self, place: int, size: int) -> None:
@@ -65,7 +65,7 @@ class LogScan:
 
     def __init__(self, patience: int = 0) -> None:
         self._patience = patience
-        self._processes: dict[int, _Process] = {}
+        self._processes: dict[int, _ScannedProcess] = {}
         self._size = 16
         self._sent: dict[Key, _Sent] = {}
         self._complete: deque[Key] = deque()
@@ -108,25 +108,25 @@ class LogScan:
             lost = (process for process in held if process.waiting[0][2:4] not in sends)
             self._give_up(next(lost, held[0]))
 
-    def _process(self, who: int) -> _Process:
+    def _process(self, who: int) -> _ScannedProcess:
         place = len(self._processes)
         if place >= self._size:
             self._size *= 2
             for other in self._processes.values():
                 other.vector = np.pad(other.vector, (0, self._size - len(other.vector)))
                 other.by = np.pad(other.by, (0, self._size - len(other.by)), constant_values=-1)
-        made = self._processes[who] = _Process(place, self._size)
+        made = self._processes[who] = _ScannedProcess(place, self._size)
         return made
 
     # Waiting
 
-    def _must_wait(self, process: _Process, source: int, message: int) -> bool:
+    def _must_wait(self, process: _ScannedProcess, source: int, message: int) -> bool:
         if (source, message) in self._sent:
             return False
         sender = self._processes.get(source)
         return sender is None or bool(process.vector[sender.place] < message)
 
-    def _wait(self, process: _Process, row: Row, now: int) -> None:
+    def _wait(self, process: _ScannedProcess, row: Row, now: int) -> None:
         if not process.waiting or process.waiting[0] is not row:
             process.waiting.append(row)
         process.waits_until = now + self._patience
@@ -138,7 +138,7 @@ class LogScan:
             for who in self._awaited.pop(keys.pop(), ()):
                 self._go_on(self._processes[who], keys)
 
-    def _give_up(self, process: _Process) -> None:
+    def _give_up(self, process: _ScannedProcess) -> None:
         _, who, source, message, _ = process.waiting.popleft()
         others = self._awaited.get((source, message), [])
         if who in others:
@@ -147,7 +147,7 @@ class LogScan:
         self._go_on(process, keys)
         self._wake(keys)
 
-    def _go_on(self, process: _Process, woken: list[Key]) -> None:
+    def _go_on(self, process: _ScannedProcess, woken: list[Key]) -> None:
         while process.waiting:
             row = process.waiting[0]
             send, who, source, message, many = row
@@ -164,7 +164,7 @@ class LogScan:
 
     # What rows mean
 
-    def _send(self, process: _Process, key: Key, many: int) -> None:
+    def _send(self, process: _ScannedProcess, key: Key, many: int) -> None:
         if process.snapshot is None:
             process.snapshot = process.vector.copy()
         self._sent[key] = _Sent(process.snapshot, many)
@@ -177,7 +177,7 @@ class LogScan:
         if len(self._complete) > LINGER:
             del self._sent[self._complete.popleft()]
 
-    def _deliver(self, process: _Process, who: int, source: int, message: int) -> None:
+    def _deliver(self, process: _ScannedProcess, who: int, source: int, message: int) -> None:
         sent = self._sent.get((source, message))
         if sent is None:
             return
@@ -197,7 +197,7 @@ class LogScan:
         if not sent.left:
             self._completed((source, message))
 
-    def _merge(self, process: _Process, place: int, source: int, message: int, sent: _Sent) -> None:
+    def _merge(self, process: _ScannedProcess, place: int, source: int, message: int, sent: _Sent) -> None:
         if sent.number < 0:
             sent.number = len(self._seen)
             self._seen.append((source, message))

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
+Number: TypeAlias = np.int64 | np.float64
+"""A logical time, of either kind."""
 
 
 def split(file: Array, seq: Array) -> Iterator[slice]:
@@ -27,14 +29,14 @@ def split(file: Array, seq: Array) -> Iterator[slice]:
             yield slice(begin, end)
 
 
-def by_value(values: Array) -> Iterator[tuple[Any, Array]]:
-    """Each value with its places, in order."""
+def by_value(values: Array) -> Iterator[tuple[int, Array]]:
+    """Each of these whole numbers with its places, in order."""
     order = np.argsort(values, kind="stable")
     sorted_values = values[order]
     cuts = np.flatnonzero(sorted_values[1:] != sorted_values[:-1]) + 1
     for places in np.split(order, cuts):
         if len(places):
-            yield values[places[0]], places
+            yield int(values[places[0]]), places
 
 
 def first_of_each(*columns: Array) -> Array:

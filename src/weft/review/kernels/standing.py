@@ -6,9 +6,10 @@ and what arrives for it arrives there, too; so whether it wanted a message when 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
+from weft.review.kernels.records import RecordedRow
 from weft.review.kernels.subscriptions import (
     ALWAYS,
     ANY_MODE,
@@ -31,7 +32,7 @@ class Piece(NamedTuple):
     boxes: Boxes  # empty: sent without a region
 
 
-class Message(NamedTuple):
+class AskedMessage(NamedTuple):
     """What subscriptions are asked about."""
 
     class_name: str
@@ -78,10 +79,10 @@ def pieces_of(
     ]
 
 
-class Standing:
+class FederateStanding:
     """Of one federate: all stretches of its subscriptions, by place."""
 
-    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+    def __init__(self, rows: Iterable[RecordedRow]) -> None:
         """Its rows of the kinds declare, region, resign and lost, in order, with their `tick`."""
         listed = list(rows)
         self.clock = [(row["seq"], row["epoch_ns"]) for row in listed]
@@ -101,10 +102,10 @@ class Standing:
         """All places in [first, last] at which something else may hold."""
         return [first, *(seq for seq, _ in self.clock if first < seq <= last)]
 
-    def wants(self, message: Message, place: int) -> bool:
+    def wants(self, message: AskedMessage, place: int) -> bool:
         return any(True for _ in self.fitting(message, place))
 
-    def fitting(self, message: Message, place: int) -> Iterator[Wanted]:
+    def fitting(self, message: AskedMessage, place: int) -> Iterator[Wanted]:
         """What of its subscriptions, as of that place, the message is for; of attributes only those that it has."""
         by_time = message.tick is not None
         for one in self._wanted:
@@ -136,9 +137,9 @@ __all__ = [
     "ALWAYS",
     "NEVER",
     "NO_DIMENSION",
-    "Message",
+    "AskedMessage",
+    "FederateStanding",
     "Piece",
-    "Standing",
     "below",
     "boxes_of",
     "pieces_of",

@@ -7,8 +7,6 @@ goes back.  Whoever regulates sends nothing below its promise: its time, or what
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from weft.review.kernels.pieces import Array
@@ -111,7 +109,7 @@ def _kept(code: Array, time: Array) -> list[int]:
     ):
         places = np.flatnonzero(rows)
         kept += places[-1:].tolist()
-    flushed: Any = np.flatnonzero(code == FLUSH_GRANT)
+    flushed = np.flatnonzero(code == FLUSH_GRANT)
     since = int(flushed[-1]) + 1 if len(flushed) else 0
     handed = np.flatnonzero(code == DELIVER)
     kept += handed[-1:].tolist()

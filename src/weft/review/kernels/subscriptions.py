@@ -5,19 +5,20 @@ the next; each such stretch is a box.  Messages are points in time, so "who want
 what orders calls and messages: the number of a command, the place in a node's record, or the wall clock where rows have neither.
 
 With changes *as of a logical time*, messages in time stamp order go by what holds at their time stamp, whenever the change
-was made (docs/ddm-sync.md); all others still go by `at`.  A federate that uses this has boxes of both
+was made (docs/explanation/ddm-sync.md); all others still go by `at`.  A federate that uses this has boxes of both
 modes.  After a change without a time that follows one with a time, what holds when depends on what was under way; from then on
 nothing is held against anybody (`sure` is False).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from weft.review.kernels.pieces import Array
+from weft.review.kernels.records import RecordedRow
 
 NEVER = 1 << 61  # beyond every clock, and far from overflow
 ALWAYS = -NEVER
@@ -55,7 +56,8 @@ class _Change(NamedTuple):
     order: int
     at: int
     tick: int | None
-    value: Any
+    value: Bounds | bool | None
+    """The bounds of a region; whether it is subscribed to; None: the whole space."""
 
 
 class _Histories:
@@ -68,25 +70,24 @@ class _Histories:
         self.left = NEVER
 
 
-def wanted(rows: Iterable[Mapping[str, Any]]) -> list[Wanted]:
+def wanted(rows: Iterable[RecordedRow]) -> list[Wanted]:
     """Of one federate: its rows of the kinds declare, region, resign and lost, in order; `at`: where; `tick`: logical time."""
     histories = _Histories()
     for order, row in enumerate(rows):
         _read(histories, order, row)
-    found: dict[tuple[Any, ...], list[str]] = {}
+    found: dict[tuple[str, bool, int, _Stretch], list[str]] = {}
     for (class_name, item, region), changes in histories.subscriptions.items():
         bounds = histories.regions.get(region, []) if region else [_Change(0, ALWAYS, None, None)]
         for stretch in _stretches(changes, bounds, histories):
-            found.setdefault((class_name, item == "", region, *stretch), []).append(item)
+            found.setdefault((class_name, item == "", region, stretch), []).append(item)
     made = []
-    for key, items in found.items():
-        class_name, is_interaction, region, mode, at, logical, bounds, sure = key
+    for (class_name, is_interaction, region, stretch), items in found.items():
         names = () if is_interaction else tuple(sorted(items))
-        made.append(Wanted(class_name, names, mode, at, logical, bounds, sure, region))
+        made.append(Wanted(class_name, names, *stretch, region))
     return made
 
 
-def _read(histories: _Histories, order: int, row: Mapping[str, Any]) -> None:
+def _read(histories: _Histories, order: int, row: RecordedRow) -> None:
     kind, service = row["kind"], row["service"] or ""
     tick, at = row["tick"], row["at"]
     if kind in ("resign", "lost"):
@@ -97,7 +98,7 @@ def _read(histories: _Histories, order: int, row: Mapping[str, Any]) -> None:
         if bounds is not None or gone:
             histories.timed |= tick is not None
             change = _Change(order, at, tick, bounds or NOWHERE)
-            histories.regions.setdefault(row["region"], []).append(change)
+            histories.regions.setdefault(row["region"] or 0, []).append(change)
     elif "subscribe" in service and "directed" not in service:
         histories.timed |= tick is not None
         change = _Change(order, at, tick, not service.startswith("unsubscribe"))
@@ -107,7 +108,7 @@ def _read(histories: _Histories, order: int, row: Mapping[str, Any]) -> None:
                 histories.regions[row["region"]] = [_Change(order, ALWAYS, None, _bounds(row))]
 
 
-def _named(histories: _Histories, row: Mapping[str, Any], service: str) -> list[Subscription]:
+def _named(histories: _Histories, row: RecordedRow, service: str) -> list[Subscription]:
     region = row["region"] or 0
     if "interaction" in service:
         return [(row["class"], "", region)]
@@ -118,47 +119,55 @@ def _named(histories: _Histories, row: Mapping[str, Any], service: str) -> list[
     ]  # those of no attributes change nothing
 
 
-def _bounds(row: Mapping[str, Any]) -> Bounds | None:
-    if not row["dimensions"] or not row["lower"]:
+def _bounds(row: RecordedRow) -> Bounds | None:
+    if not row["dimensions"] or not row["lower"] or not row["upper"]:
         return None  # one that was created has dimensions, and no bounds before they are committed
     return tuple(sorted(zip(row["dimensions"], row["lower"], row["upper"], strict=True)))
 
 
-# Stretches: mode, at, logical, bounds, sure
+class _Stretch(NamedTuple):
+    mode: int
+    at: tuple[int, int]
+    logical: tuple[int, int]
+    bounds: Bounds | None
+    sure: bool
 
 
-def _stretches(
-    subscribed: list[_Change], bounds: list[_Change], histories: _Histories
-) -> Iterable[tuple[Any, ...]]:
+def _stretches(subscribed: list[_Change], bounds: list[_Change], histories: _Histories) -> Iterator[_Stretch]:
     timed = histories.timed
     for on, off, _ in _by_place(subscribed, histories.left):
         for since, until, value in _by_place(bounds, NEVER):
             at = max(on, since), min(off, until)
             if at[0] < at[1] and value != NOWHERE:
-                yield PLACE_MODE if timed else ANY_MODE, at, (BEGINNING, ETERNITY), value, True
+                mode = PLACE_MODE if timed else ANY_MODE
+                yield _Stretch(mode, at, (BEGINNING, ETERNITY), value, True)
     if timed:
         yield from _as_of_times(subscribed, bounds, histories.left)
 
 
-def _by_place(changes: list[_Change], end: int) -> Iterable[tuple[int, int, Any]]:
+def _by_place(changes: list[_Change], end: int) -> Iterator[tuple[int, int, Bounds | None]]:
     """From when to when it had which value; False is left out."""
     for change, following in zip(changes, [*changes[1:], None], strict=True):
         until = end if following is None else following.at
         if change.value is not False:
-            yield change.at, min(until, end), change.value
+            yield change.at, min(until, end), _place(change)
 
 
-def _as_of_times(subscribed: list[_Change], bounds: list[_Change], left: int) -> Iterable[tuple[Any, ...]]:
+def _place(change: _Change) -> Bounds | None:
+    return None if isinstance(change.value, bool) else change.value
+
+
+def _as_of_times(subscribed: list[_Change], bounds: list[_Change], left: int) -> Iterator[_Stretch]:
     sure = _is_sure(subscribed) and _is_sure(bounds)
     for on in _by_time(subscribed):
         for at in _by_time(bounds):
             logical = max(on[0], at[0]), min(on[1], at[1])
-            if on[3] and at[3] != NOWHERE and logical[0] < logical[1]:
+            if on[3].value and at[3].value != NOWHERE and logical[0] < logical[1]:
                 places = max(on[2], at[2]), left
                 if sure and places[0] < places[1]:
-                    yield LOGICAL_MODE, places, logical, at[3], True
+                    yield _Stretch(LOGICAL_MODE, places, logical, _place(at[3]), True)
     if not sure:
-        yield LOGICAL_MODE, (ALWAYS, NEVER), (BEGINNING, ETERNITY), None, False
+        yield _Stretch(LOGICAL_MODE, (ALWAYS, NEVER), (BEGINNING, ETERNITY), None, False)
 
 
 def _is_sure(changes: list[_Change]) -> bool:
@@ -171,17 +180,17 @@ def _is_sure(changes: list[_Change]) -> bool:
     return True
 
 
-def _by_time(changes: list[_Change]) -> Iterable[tuple[int, int, int, Any]]:
-    """From which to which logical time, from which `at` on, which value: untimed changes first, then by time."""
+def _by_time(changes: list[_Change]) -> Iterator[tuple[int, int, int, _Change]]:
+    """From which to which logical time, from which `at` on, which change holds: untimed changes first, then by time."""
     untimed = [change for change in changes if change.tick is None]
     latest = {change.tick: change for change in changes if change.tick is not None}
     timed = [latest[tick] for tick in sorted(latest)]
     end = timed[0].tick if timed else ETERNITY
     for change in untimed[-1:]:
         assert end is not None
-        yield BEGINNING, end, change.at, change.value
+        yield BEGINNING, end, change.at, change
     for change, following in zip(timed, [*timed[1:], None], strict=False):
         until = ETERNITY if following is None else following.tick
         assert change.tick is not None
         assert until is not None
-        yield change.tick, until, ALWAYS, change.value
+        yield change.tick, until, ALWAYS, change

@@ -7,7 +7,7 @@ unless it changes regions as of logical times.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +16,12 @@ from weft.review.audits import interest, pick
 from weft.review.audits.context import CLOCK_COLUMN, NUMBER, RTI
 from weft.review.audits.judging import EXTRA, MISSED, POSSIBLE
 from weft.review.kernels.interest import GRACE
-from weft.review.live.columns import Waiting, of_kinds
+from weft.review.live.columns import WaitingRows, of_kinds
 from weft.review.live.handovers import IS_EXTRA, IS_MISSED, IS_POSSIBLE, Handovers
 from weft.review.spark import arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 CONTROL = ("node", "seq", "kind", "service", "federate", "class", "items", "region", "dimensions", "lower",
            "upper", "epoch_ns", "command")  # fmt: skip
@@ -30,17 +33,17 @@ class Addressing:
     def __init__(self, time_column: str, handovers: Handovers) -> None:
         self._time_column = time_column
         self._handovers = handovers
-        self._control: dict[int, Any] = {}  # by federate its rows
-        self._stretches: dict[int, Any] = {}
+        self._control: dict[int, pa.Table] = {}  # by federate its rows
+        self._stretches: dict[int, pa.Table] = {}
         self._classes: set[str] = set()
-        self._waiting = Waiting()
+        self._waiting = WaitingRows()
         self._order_column = NUMBER
 
     @property
     def rows(self) -> int:
         return self._waiting.rows + sum(len(table) for table in self._control.values())
 
-    def feed(self, node: str, table: Any) -> None:
+    def feed(self, node: str, table: pa.Table) -> None:
         """Rows of one node."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -61,7 +64,7 @@ class Addressing:
                 self._stretches.pop(federate, None)
         self._waiting.add(sent)
 
-    def _sent(self, table: Any) -> Any:
+    def _sent(self, table: pa.Table) -> pa.Table:
         """As the audit of interest looks at them; `judged`: do they go by subscriptions at all?"""
         import pyarrow.compute as pc
 
@@ -89,7 +92,7 @@ class Addressing:
         made = made.append_column("time", rows.column(self._time_column))
         return made.append_column("judged", judged)
 
-    def control(self) -> Any:
+    def control(self) -> pa.Table:
         """All rows by which somebody changed what it wants, as far as they count."""
         import pyarrow as pa
 
@@ -108,7 +111,7 @@ class Addressing:
             self._compact(int(arrow.numbers(sent, "epoch_ns").min()) - KEPT)
         self._handovers.judged(source, message)
 
-    def _judge(self, sent: Any) -> None:
+    def _judge(self, sent: pa.Table) -> None:
         self._classes |= set(sent.column("class").unique().to_pylist())
         begin, end = (int(of(arrow.numbers(sent, "at"))) for of in (np.min, np.max))
         margin = interest.margin_of(self._order_column)
@@ -124,7 +127,7 @@ class Addressing:
                 judged = ~np.isin(federate, list(self._handovers.unjudged))
                 self._handovers.found_out(verdict, source[judged], message[judged], federate[judged])
 
-    def _near(self, begin: int, end: int) -> Any:
+    def _near(self, begin: int, end: int) -> pa.Table:
         """Stretches of subscriptions in that time, one for each class of messages that they are for."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -149,7 +152,7 @@ class Addressing:
     def _below(self, subscribed: str) -> list[str]:
         return [name for name in self._classes if name == subscribed or name.startswith(f"{subscribed}.")]
 
-    def _find_unjudged(self, federate: int, stretches: Any) -> None:
+    def _find_unjudged(self, federate: int, stretches: pa.Table) -> None:
         """Who has subscribed to a class and to one above it gets it at one of them, and nobody knows at which."""
         above: dict[str, str] = {}
         for subscribed in stretches.column("class").unique().to_pylist():
@@ -157,11 +160,11 @@ class Addressing:
                 if above.setdefault(name, subscribed) != subscribed:
                     self._handovers.unjudged.add(federate)
 
-    def _by_class(self, stretches: Any) -> list[Any]:
+    def _by_class(self, stretches: pa.Table) -> list[pa.Table]:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        made: list[Any] = []
+        made: list[pa.Table] = []
         at = stretches.column_names.index("class")
         for subscribed in stretches.column("class").unique().to_pylist():
             mine = stretches.filter(pc.equal(stretches.column("class"), subscribed))
@@ -188,13 +191,13 @@ class Addressing:
             self._stretches.pop(federate, None)
 
 
-def _no_control(time_column: str) -> Any:
+def _no_control(time_column: str) -> pa.Table:
     """A federate that did nothing: for the schema of nothing."""
     import pyarrow as pa
 
     schema = arrow_schema(with_node=True)
     kinds = {name: schema.field(time_column if name == "time" else name).type for name in (*CONTROL, "time")}
     plain = {name: kind.value_type if pa.types.is_dictionary(kind) else kind for name, kind in kinds.items()}
-    row: dict[str, Any] = dict.fromkeys((*CONTROL, "time"))
+    row: dict[str, object] = dict.fromkeys((*CONTROL, "time"))
     row |= {"node": "", "seq": 0, "kind": "resign", "federate": 0, "epoch_ns": 0, "time": 0}
     return pa.Table.from_pylist([row], schema=pa.schema(list(plain.items())))

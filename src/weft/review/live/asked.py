@@ -7,11 +7,11 @@ belongs to them has been read, and sends and arrivals are kept for a while, for 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from weft.review.audits.context import RTI, Member
+from weft.review.audits.context import RTI, RecordedMember, plain
 from weft.review.audits.judging import (
     AFTER_RESIGNATION,
     EXTRA_ITEMS,
@@ -23,13 +23,16 @@ from weft.review.audits.judging import (
     Known,
 )
 from weft.review.audits.near import KINDS, as_rows
-from weft.review.audits.survey import Stay
+from weft.review.audits.survey import MemberStay
+from weft.review.kernels.records import Violation
 from weft.review.live.addressing import Addressing
-from weft.review.live.columns import Waiting, of_kinds
+from weft.review.live.columns import WaitingRows, of_kinds
 from weft.review.live.frontier import Frontier
 from weft.review.live.members import Members
-from weft.review.live.ordered import Finding
 from weft.review.spark import arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SETTLED = 2_000_000_000  # ns after which all rows of a delivery must have been read
 KEPT = 30_000_000_000  # ns for which sends and arrivals are known
@@ -51,16 +54,16 @@ class Asked:
     ) -> None:
         self._time_column = time_column
         self._frontier, self._members, self._addressing = frontier, members, addressing
-        self._waiting = Waiting()
-        self._known: list[Any] = []  # tables of rows that have been looked at, the oldest first
-        self._told: dict[tuple[Any, ...], None] = {}
+        self._waiting = WaitingRows()
+        self._known: list[pa.Table] = []  # tables of rows that have been looked at, the oldest first
+        self._told: dict[tuple[object, ...], None] = {}
         self.unsure = 0
 
     @property
     def rows(self) -> int:
         return self._waiting.rows + sum(len(table) for table in self._known)
 
-    def feed(self, table: Any) -> None:
+    def feed(self, table: pa.Table) -> None:
         import pyarrow.compute as pc
 
         rows = of_kinds(table, *KINDS)
@@ -69,7 +72,7 @@ class Asked:
         if len(rows):
             self._waiting.add(as_rows(rows, self._time_column))
 
-    def settle(self, before: int) -> Iterator[Finding]:
+    def settle(self, before: int) -> Iterator[Violation]:
         """With everything read that happened before this time."""
         import pyarrow as pa
 
@@ -87,14 +90,14 @@ class Asked:
 
     def _judge(self) -> Known:
         members = {
-            federate: Member(federate, node, Stay(left_at=self._members.left_at.get(federate)))
+            federate: RecordedMember(federate, node, MemberStay(left_at=self._members.left_at.get(federate)))
             for federate, node in self._members.node.items()
         }
         kind = "bigint" if self._time_column == "time_int" else "double"
         control = arrow.packed(self._addressing.control())
         return Known(members, set(), self._frontier.gaps, self._frontier.crashed, {}, {}, control, kind)
 
-    def _finding(self, row: dict[str, Any]) -> Iterator[Finding]:
+    def _finding(self, row: Violation) -> Iterator[Violation]:
         names = ("what", "source", "message", "federate", "node", "seq")
         key = tuple(row.get(name) for name in names)
         if key in self._told:
@@ -102,12 +105,11 @@ class Asked:
         self._told[key] = None
         while len(self._told) > MOST:
             del self._told[next(iter(self._told))]
-        nodes = {self._members.node.get(row[who]) for who in ("source", "federate")}
+        nodes = {self._members.node.get(who) for who in (row["source"], row["federate"])}
         if row["what"] not in CERTAIN and nodes & self._frontier.gaps:
             self.unsure += 1
             return
-        told = {"audit": AUDITS[row["what"]], **row}
-        yield {name: value for name, value in told.items() if value is not None and name != "unsure"}
+        yield plain({"audit": AUDITS[row["what"]], **row})
 
     def _forget(self, until: int) -> None:
         while self._known and (

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from weft.review.kernels.pieces import Array
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93)
 
@@ -27,7 +31,7 @@ def hashed(*columns: Array) -> Array:
 class Sorted:
     """Rows of several columns, sorted by `key`, each key once."""
 
-    def __init__(self, **kinds: Any) -> None:
+    def __init__(self, **kinds: npt.DTypeLike) -> None:
         self.kinds = {name: np.dtype(kind) for name, kind in kinds.items()}
         self.key = np.empty(0, np.uint64)
         self.columns = {name: np.empty(0, kind) for name, kind in self.kinds.items()}
@@ -49,7 +53,7 @@ class Sorted:
         places = np.minimum(np.searchsorted(self.key, keys), len(self.key) - 1)
         return places, self.key[places] == keys
 
-    def add(self, keys: Array, columns: Mapping[str, Any]) -> None:
+    def add(self, keys: Array, columns: Mapping[str, Array]) -> None:
         """Rows whose keys are not there; of equal ones the first.  Columns that are not given are 0."""
         keys, first = np.unique(keys, return_index=True)
         places = np.searchsorted(self.key, keys)
@@ -80,7 +84,7 @@ class Words:
             self.texts.append(text)
         return found
 
-    def numbers(self, table: Any, name: str) -> Array:
+    def numbers(self, table: pa.Table, name: str) -> Array:
         from weft.review.spark import arrow
 
         codes, texts = arrow.words(table, name)
@@ -88,21 +92,21 @@ class Words:
         return known[np.asarray(codes, np.int64) + 1]
 
 
-class Waiting:
+class WaitingRows:
     """Rows that are not looked at before everything up to their time has been read."""
 
     def __init__(self) -> None:
-        self._tables: list[Any] = []
+        self._tables: list[pa.Table] = []
 
     @property
     def rows(self) -> int:
         return sum(len(table) for table in self._tables)
 
-    def add(self, table: Any) -> None:
+    def add(self, table: pa.Table) -> None:
         if len(table):
             self._tables.append(table)
 
-    def take(self, column: str, before: int) -> Any:
+    def take(self, column: str, before: int) -> pa.Table | None:
         """Those whose time is less, or None."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -117,7 +121,7 @@ class Waiting:
         return ready if len(ready) else None
 
 
-def of_kinds(table: Any, *kinds: str) -> Any:
+def of_kinds(table: pa.Table, *kinds: str) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -7,15 +7,20 @@ What is told here the review of the whole run tells too; it is the judge in the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
+from weft.review.audits.context import plain
+from weft.review.kernels.records import Violation
 from weft.review.live.addressing import Addressing
 from weft.review.live.asked import Asked
 from weft.review.live.frontier import FOREVER, Frontier
 from weft.review.live.handovers import SETTLED, Handovers
 from weft.review.live.log import Grants, Scan
 from weft.review.live.members import Members
-from weft.review.live.ordered import Deadlines, Finding, Steps, Vectors
+from weft.review.live.ordered import Deadlines, FederateSteps, Vectors
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 COLUMNS = (
     "node", "seq", "epoch_ns", "mono_ns", "command", "kind", "service", "federate", "name", "source", "message",
@@ -39,20 +44,20 @@ class Following:
         self._handovers = Handovers(time_column, self.frontier, self._members)
         self._addressing = Addressing(time_column, self._handovers)
         self._asked = Asked(time_column, self.frontier, self._members, self._addressing)
-        self._steps = Steps(time_column)
+        self._steps = FederateSteps(time_column)
         self._vectors = Vectors(orders)
         self._deadlines = Deadlines()
         self._grants = Grants(time_column, time_column.replace("time", "lookahead"))
         self._scan = Scan(orders)
         self._late: dict[tuple[int, int, int], None] = {}
-        self._unnamed: list[Finding] = []
+        self._unnamed: list[Violation] = []
         self._crashed: set[str] = set()
         self._settled = 0
 
-    def feed(self, table: Any) -> list[Finding]:
+    def feed(self, table: pa.Table) -> list[Violation]:
         import pyarrow.compute as pc
 
-        found: list[Finding] = []
+        found: list[Violation] = []
         self.rows += len(table)
         for node in table.column("node").unique().to_pylist():
             mine = table.filter(pc.equal(table.column("node"), node)).combine_chunks()
@@ -68,7 +73,7 @@ class Following:
         self._scan.feed(table)
         return self._counted(found + self.settle())
 
-    def settle(self) -> list[Finding]:
+    def settle(self) -> list[Violation]:
         """What is certain now that nodes have told more."""
         before = self._settled = self.frontier.all_read
         for node in self.frontier.crashed - self._crashed:
@@ -87,18 +92,18 @@ class Following:
             self._unnamed += self._scan.end()
         return found + list(self._named(before))
 
-    def idle(self) -> list[Finding]:
+    def idle(self) -> list[Violation]:
         """Nothing came, but somebody may have said so."""
         if self.frontier.all_read == self._settled:
             return []
         return self._counted(self.settle())
 
-    def _counted(self, found: list[Finding]) -> list[Finding]:
+    def _counted(self, found: list[Violation]) -> list[Violation]:
         for finding in found:
             self.counts[finding["audit"]] = self.counts.get(finding["audit"], 0) + 1
         return found
 
-    def _named(self, before: int) -> Iterator[Finding]:
+    def _named(self, before: int) -> Iterator[Violation]:
         """Late messages with their classes and orders, once their sends must have been read."""
         waiting, self._unnamed = self._unnamed, []
         for finding in waiting:
@@ -111,15 +116,12 @@ class Following:
             self._late[key] = None
             if len(self._late) > LATE_KEYS:
                 del self._late[next(iter(self._late))]
-            named = {name: value for name, value in finding.items() if name != "epoch_ns"}
-            named |= self._told(finding["source"], finding["message"], "")
-            if named.get("order", self._orders[0]) in self._orders:
-                yield named | self._told(finding["after_source"], finding["after"], "after_")
-
-    def _told(self, source: int, message: int, prefix: str) -> dict[str, Any]:
-        return {
-            f"{prefix}{name}": text for name, text in self._handovers.sent_as(source, message).items() if text
-        }
+            named = plain(finding, "epoch_ns")
+            named["class"], named["order"] = self._handovers.sent_as(finding["source"], finding["message"])
+            after = self._handovers.sent_as(finding["after_source"], finding["after"])
+            named["after_class"], named["after_order"] = after
+            if (named["order"] or self._orders[0]) in self._orders:
+                yield plain(named)
 
     @property
     def unsure(self) -> int:

@@ -10,12 +10,15 @@ A node that neither writes nor says that there is nothing to write is taken for 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from weft.review.audits.context import CLOCKS_DIFFER, SAME_CLOCK
 from weft.review.spark import arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SILENT = 10_000_000_000  # ns after which a node is taken for crashed
 DESERTED = 60_000_000_000  # ns after which, if no node tells anything, none is waited for
@@ -34,7 +37,7 @@ class Frontier:
         self._next: dict[str, int] = {}  # the number that the next row should have
         self._offsets: dict[str, int] = {}
 
-    def feed(self, node: str, table: Any) -> None:
+    def feed(self, node: str, table: pa.Table) -> None:
         """Rows of one node that follow one another."""
         seq, epoch = arrow.numbers(table, "seq"), arrow.numbers(table, "epoch_ns")
         kinds = set(table.column("kind").unique().to_pylist())

@@ -12,19 +12,21 @@ a while (`SETTLED`) after that.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from weft.review.audits.context import RTI
-from weft.review.audits.delivery import DUPLICATE, LOST, UNSENT
-from weft.review.audits.judging import EXTRA, MISSED
+from weft.review.audits.context import RTI, plain
+from weft.review.audits.judging import DUPLICATE, EXTRA, LOST, MISSED, UNSENT
 from weft.review.kernels.pieces import Array
-from weft.review.live.columns import Sorted, Waiting, Words, hashed, of_kinds
+from weft.review.kernels.records import RecordedRow, Violation
+from weft.review.live.columns import Sorted, WaitingRows, Words, hashed, of_kinds
 from weft.review.live.frontier import Frontier
 from weft.review.live.members import Members
-from weft.review.live.ordered import Finding
 from weft.review.spark import arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SETTLED = 2_000_000_000  # ns: rare ways of a message may take so long
 KEPT = 30_000_000_000  # ns for which a settled handover is still known
@@ -50,7 +52,7 @@ class Handovers:
         self._forgotten: dict[int, int] = {}  # by source the greatest number of a send that is forgotten
         self._until = 0  # what was sent or delivered before is forgotten
         self._reached: dict[tuple[int, int], int] = {}
-        self._reaching = Waiting()
+        self._reaching = WaitingRows()
         self._given_up: dict[tuple[int, ...], None] = {}
         self.unjudged: set[int] = set()
         self.unsure = 0
@@ -58,14 +60,14 @@ class Handovers:
 
     # What comes
 
-    def feed(self, node: str, table: Any) -> None:
+    def feed(self, node: str, table: pa.Table) -> None:
         self._feed_sent(node, table)
         self._feed_delivered(node, table)
         said = of_kinds(table, "drop", "filter", "retract")
         for row in said.select(["kind", "source", "message", "federate"]).to_pylist():
             self._give_up(node, row)
 
-    def _give_up(self, node: str, row: dict[str, Any]) -> None:
+    def _give_up(self, node: str, row: RecordedRow) -> None:
         """Of whom it is said: anybody, one federate, everybody at that node."""
         if row["message"] is None:
             return
@@ -77,13 +79,13 @@ class Handovers:
         else:
             self._given_up[(*message, row["federate"])] = None
 
-    def _messages(self, table: Any, kind: str) -> Any:
+    def _messages(self, table: pa.Table, kind: str) -> pa.Table:
         import pyarrow.compute as pc
 
         rows = of_kinds(table, kind)
         return rows.filter(pc.not_equal(pc.fill_null(rows.column("source"), RTI), RTI))
 
-    def _feed_sent(self, node: str, table: Any) -> None:
+    def _feed_sent(self, node: str, table: pa.Table) -> None:
         rows = self._not_forgotten(self._messages(table, "send"))
         if not len(rows):
             return
@@ -100,7 +102,7 @@ class Handovers:
             {name: column[which] for name, column in told.items()} | {"expected": np.ones(len(which), bool)},
         )  # fmt: skip
 
-    def _not_forgotten(self, rows: Any) -> Any:
+    def _not_forgotten(self, rows: pa.Table) -> pa.Table:
         """A send may be read after deliveries of it that are forgotten for want of room; then it is, too."""
         old = arrow.numbers(rows, "epoch_ns") < self._until
         if not old.any():
@@ -110,7 +112,7 @@ class Handovers:
         self._note_forgotten(arrow.numbers(gone, "source"), arrow.numbers(gone, "message"))
         return rows.filter(~old)
 
-    def _told(self, rows: Any, node: str) -> dict[str, Array]:
+    def _told(self, rows: pa.Table, node: str) -> dict[str, Array]:
         """What the send says of a message."""
         import pyarrow.compute as pc
 
@@ -138,7 +140,7 @@ class Handovers:
             self.handovers[name][places[there]] = column[there]
         self.handovers.add(keys[new], {name: column[new] for name, column in columns.items()})
 
-    def _feed_delivered(self, node: str, table: Any) -> None:
+    def _feed_delivered(self, node: str, table: pa.Table) -> None:
         rows = self._messages(table, "deliver")
         if not len(rows):
             return
@@ -171,7 +173,7 @@ class Handovers:
         known = np.array([self._forgotten.get(who, 0) for who in every.tolist()], np.int64)
         return known[inverse]
 
-    def _count_parts(self, rows: Any, keys: Array, epoch: Array, known: Array) -> None:
+    def _count_parts(self, rows: pa.Table, keys: Array, epoch: Array, known: Array) -> None:
         """Attributes of different transportation come in several callbacks, which their items tell apart."""
         items = [hash((None if names is None else tuple(names), way)) for names, way in
                  zip(*(rows.column(name).to_pylist() for name in ("items", "transport")), strict=True)]  # fmt: skip
@@ -187,7 +189,7 @@ class Handovers:
 
     # What it means
 
-    def judge(self, before: int, newest: int) -> Iterator[Finding]:
+    def judge(self, before: int, newest: int) -> Iterator[Violation]:
         """With everything read that happened before a time; `newest`: the time of the newest row."""
         self._settle_reached(before)
         yield from self._duplicates()
@@ -215,17 +217,18 @@ class Handovers:
             key = (source, federate)
             self._reached[key] = max(message, self._reached.get(key, 0))
 
-    def _finding(self, place: int, audit: str, what: str) -> Finding:
+    def _finding(self, place: int, audit: str, what: str) -> Violation:
         handovers = self.handovers
-        told: dict[str, Any] = {"audit": audit, "what": what}
-        told |= {name: int(handovers[name][place]) for name in ("source", "message", "federate")}
+        told: Violation = {"audit": audit, "what": what}
+        told["source"], told["message"] = int(handovers["source"][place]), int(handovers["message"][place])
+        told["federate"] = int(handovers["federate"][place])
         told["class"] = self.words.texts[handovers["class_name"][place]]
         told["order"] = self.words.texts[handovers["order"][place]]
         if handovers["timed"][place]:
             told["time"] = handovers["time"][place].item()
-        return {name: value for name, value in told.items() if value is not None}
+        return plain(told)
 
-    def _duplicates(self) -> Iterator[Finding]:
+    def _duplicates(self) -> Iterator[Violation]:
         again = np.unique(self._parts["handover"][self._parts["count"] > 1])
         places, there = self.handovers.find(again)
         for place in places[there].tolist():
@@ -233,7 +236,7 @@ class Handovers:
                 self.handovers["told"][place] |= TOLD_DUPLICATE
                 yield self._finding(place, "delivery", DUPLICATE)
 
-    def _missing(self, before: int) -> Iterator[Finding]:
+    def _missing(self, before: int) -> Iterator[Violation]:
         handovers = self.handovers
         lost = handovers["expected"] & handovers["reliable"] & (handovers["told"] & TOLD_LOST == 0)
         missed = (
@@ -289,7 +292,7 @@ class Handovers:
                 return None
         return node is not None and node not in self._frontier.gaps
 
-    def _unsent(self, before: int) -> Iterator[Finding]:
+    def _unsent(self, before: int) -> Iterator[Violation]:
         handovers = self.handovers
         strange = ~handovers["expected"] & handovers["got"] & (handovers["told"] & TOLD_UNSENT == 0)
         strange &= handovers["got_at"] + self._frontier.clocks_differ < before
@@ -311,7 +314,7 @@ class Handovers:
     def _sends_of(self, places: Array) -> tuple[Array, Array]:
         return self.sends.find(hashed(self.handovers["source"][places], self.handovers["message"][places]))
 
-    def _extra(self) -> Iterator[Finding]:
+    def _extra(self) -> Iterator[Violation]:
         """Addressed though not wanted, or not addressed; and delivered."""
         handovers = self.handovers
         verdict = handovers["verdict"]
@@ -367,15 +370,13 @@ class Handovers:
         places, there = self.sends.find(hashed(source, message))
         self.sends["judged"][places[there]] = True
 
-    def sent_as(self, source: int, message: int) -> dict[str, str | None]:
+    def sent_as(self, source: int, message: int) -> tuple[str | None, str | None]:
         """Class and order of a message, if its send is known."""
         places, there = self.sends.find(hashed(np.array([source]), np.array([message])))
         if not there[0]:
-            return {}
-        return {
-            "class": self.words.texts[self.sends["class_name"][places[0]]],
-            "order": self.words.texts[self.sends["order"][places[0]]],
-        }
+            return None, None
+        texts, place = self.words.texts, places[0]
+        return texts[self.sends["class_name"][place]], texts[self.sends["order"][place]]
 
     # What need not be known any more
 

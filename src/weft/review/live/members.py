@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from array import array
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from weft.review.audits.context import ACTING, RTI
 from weft.review.audits.control import FORGETS
 from weft.review.kernels.interest import GRACE
-from weft.review.live.columns import Waiting, of_kinds
+from weft.review.kernels.records import RecordedRow
+from weft.review.live.columns import WaitingRows, of_kinds
 from weft.review.spark import arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Members:
@@ -22,7 +26,7 @@ class Members:
         self.node: dict[int, str] = {}
         self.left: set[int] = set()
         self.left_at: dict[int, int] = {}  # the number of the row at its own node that says so
-        self.granted: dict[int, Any] = {}
+        self.granted: dict[int, float] = {}
         self.sent_before: dict[
             int, int
         ] = {}  # the last message before the recording began, of who was joined
@@ -31,9 +35,9 @@ class Members:
         self._ends: dict[int, list[tuple[str, int]]] = {}
         self._begins: dict[int, list[tuple[str, int]]] = {}
         self._forgets: set[tuple[int, str]] = set()  # who has deleted instances locally, and of which classes
-        self._waiting = Waiting()
+        self._waiting = WaitingRows()
 
-    def feed(self, node: str, table: Any) -> None:
+    def feed(self, node: str, table: pa.Table) -> None:
         """Rows of one node."""
         acting = of_kinds(table, *ACTING)
         for federate in np.unique(arrow.numbers(acting, "federate")).tolist():
@@ -58,7 +62,7 @@ class Members:
             if row["service"] == FORGETS and row["object"] is not None:
                 self._forgets.add((row["federate"], row["class"] or ""))
 
-    def _changed(self, row: dict[str, Any]) -> None:
+    def _changed(self, row: RecordedRow) -> None:
         service = row["service"] or ""
         if row["kind"] == "region" and not service.startswith("create"):
             self._moves.setdefault(row["federate"], array("q")).append(row["epoch_ns"])

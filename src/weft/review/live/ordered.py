@@ -7,32 +7,35 @@ for it: the last requests, grants and deliveries; the greatest of all vectors.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from weft.review.audits import timing
 from weft.review.audits.causal import SEQUENCER
-from weft.review.audits.context import RTI
+from weft.review.audits.context import RTI, plain
 from weft.review.kernels import causal as causal_kernel
 from weft.review.kernels.pieces import Array, by_value
+from weft.review.kernels.records import RecordedRow, Violation
 from weft.review.live.columns import of_kinds
 from weft.review.spark import arrow
 
-Finding = dict[str, Any]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 RECENT = 4096  # deliveries to a federate that are remembered, to know one that comes again
 MISSES = 100_000  # that are remembered: a miss is told by one row, and by another when the event has ended
 
 
-class Steps:
+class FederateSteps:
     """Logical time, federate by federate: time stamp order, grants as asked for, promises kept (`audits.timing`)."""
 
     def __init__(self, time_column: str) -> None:
         self._columns = (time_column, time_column.replace("time", "lookahead"))
         self._type = "bigint" if time_column == "time_int" else "double"
-        self._before: dict[str, Any] = {}  # by node: rows that say what was before
+        self._before: dict[str, pa.Table] = {}  # by node: rows that say what was before
 
-    def feed(self, node: str, table: Any) -> Iterator[Finding]:
+    def feed(self, node: str, table: pa.Table) -> Iterator[Violation]:
         import pyarrow as pa
 
         schema = arrow.schema_of(timing.STEPS.format(time=self._type))
@@ -41,18 +44,18 @@ class Steps:
         whole = pa.concat_tables([before, rows]).combine_chunks()
         self._before[node] = timing.tail_of(whole)
         for row in timing.judged(self._type, node, whole, len(before)).to_pylist():
-            told = {"audit": "time", **row}
-            yield {name: value for name, value in told.items() if value is not None and name != "unsure"}
+            row["audit"] = "time"
+            yield plain(row)
 
 
-def service_in(column: Any, services: Sequence[str]) -> Any:
+def service_in(column: pa.Array, services: Sequence[str]) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     return pc.is_in(column, value_set=pa.array(list(services), pa.string()))
 
 
-class _Heard:
+class _HeardVectors:
     """One federate: the greatest of all vectors that came, by which message, and what came of late."""
 
     def __init__(self) -> None:
@@ -83,10 +86,10 @@ class Vectors:
 
     def __init__(self, orders: Sequence[str]) -> None:
         self._orders = tuple(orders)
-        self._heard: dict[tuple[str, int], _Heard] = {}
+        self._heard: dict[tuple[str, int], _HeardVectors] = {}
         self.left_out = 0  # that may have come before, so long ago that nobody remembers
 
-    def feed(self, node: str, table: Any) -> Iterator[Finding]:
+    def feed(self, node: str, table: pa.Table) -> Iterator[Violation]:
         import pyarrow.compute as pc
 
         rows = of_kinds(table, "release", "deliver")
@@ -103,7 +106,7 @@ class Vectors:
         epoch = arrow.numbers(rows, "epoch_ns")
         for federate, places in by_value(arrow.numbers(rows, "federate")):
             inside = np.concatenate([np.arange(ends[p] - lengths[p], ends[p]) for p in places])
-            heard = self._heard.setdefault((node, int(federate)), _Heard())
+            heard = self._heard.setdefault((node, int(federate)), _HeardVectors())
             heard.grow(np.concatenate((process[inside], stamper[places])))
             vectors = causal_kernel.dense(process[inside], values[inside], lengths[places], heard.processes)
             for place, after in self._judge(heard, stamper[places], source[places], message[places], vectors):
@@ -115,7 +118,7 @@ class Vectors:
                 }  # fmt: skip
 
     def _judge(
-        self, heard: _Heard, stamper: Array, source: Array, message: Array, vectors: Array
+        self, heard: _HeardVectors, stamper: Array, source: Array, message: Array, vectors: Array
     ) -> Iterator[tuple[int, tuple[int, int]]]:
         columns = np.searchsorted(heard.processes, stamper)
         own = vectors[np.arange(len(vectors)), columns]
@@ -151,9 +154,9 @@ class Deadlines:
     KEY = ("name", "operation", "priority", "deadline_ns", "source", "message")
 
     def __init__(self) -> None:
-        self._told: dict[tuple[Any, ...], list[int]] = {}  # how many ended late, and were said to be
+        self._told: dict[tuple[object, ...], list[int]] = {}  # how many ended late, and were said to be
 
-    def feed(self, node: str, table: Any) -> Iterator[Finding]:
+    def feed(self, node: str, table: pa.Table) -> Iterator[Violation]:
         import pyarrow.compute as pc
 
         rows = of_kinds(table, "done", "miss")
@@ -162,17 +165,27 @@ class Deadlines:
             pc.greater(rows.column("mono_ns"), rows.column("deadline_ns")),
         )
         missed = pc.or_(pc.equal(rows.column("kind"), "miss"), pc.fill_null(late, False))
+        row: RecordedRow
         for row in rows.filter(missed).select(["kind", "seq", "mono_ns", *self.KEY]).to_pylist():
-            row["deadline_ns"] = row["deadline_ns"] or None
-            key = (node, *(row[name] for name in self.KEY))
+            due = row["deadline_ns"] = row["deadline_ns"] or None
+            key = (node, *(value for name, value in row.items() if name in self.KEY))
             counts = self._told.setdefault(key, [0, 0])
             before = max(counts)
             counts[row["kind"] == "miss"] += 1
             if max(counts) > before:
-                told = {"audit": "deadlines", "node": node, **{name: row[name] for name in self.KEY}}
-                told |= {"at_ns": row["mono_ns"], "seq": row["seq"]}
-                if row["deadline_ns"] is not None:
-                    told["late_ns"] = row["mono_ns"] - row["deadline_ns"]
-                yield {name: value for name, value in told.items() if value is not None}
+                told: Violation = {
+                    "audit": "deadlines",
+                    "node": node,
+                    "name": row["name"],
+                    "operation": row["operation"],
+                    "priority": row["priority"],
+                    "deadline_ns": due,
+                    "at_ns": row["mono_ns"],
+                    "seq": row["seq"],
+                    "late_ns": None if due is None else row["mono_ns"] - due,
+                }
+                if row["source"] is not None and row["message"] is not None:
+                    told["source"], told["message"] = row["source"], row["message"]
+                yield plain(told)
         while len(self._told) > MISSES:
             del self._told[next(iter(self._told))]

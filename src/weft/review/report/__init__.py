@@ -1,4 +1,4 @@
-"""The report of a review: one HTML file that stands alone (docs/review.md, "The report").
+"""The report of a review: one HTML file that stands alone (docs/how-to/review.md, "The report").
 
 `evidence` takes from the rows what is drawn, on Spark; all else is made of that, without Spark.
 """

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from weft.recorder.timeline import Table, html_table, page_text
+from weft.review.advice.told import AdviceData, DomainsData, GridData, NoAdvice, OrderData, ScheduleData
 
 MOST = 60
 
 
-def advice_html(advice: Mapping[str, Any]) -> Iterator[str]:
+def advice_html(advice: AdviceData) -> Iterator[str]:
     if not advice:
         yield "<p>Advice was left out of this review (--no-advice).</p>"
         return
@@ -18,16 +18,26 @@ def advice_html(advice: Mapping[str, Any]) -> Iterator[str]:
         "<p><code>weft tune RUN</code> writes these as files that the runtime loads; <code>--replay</code> checks what they "
         "are predicted to gain.</p>"
     )
-    for name, write in (("grid", _grid), ("domains", _domains), ("schedule", _schedule), ("orders", _orders)):
-        yield f'<section class="advice" aria-label="advice on {name}"><h3>{name}</h3>'
-        one = advice.get(name, {})
-        if isinstance(one, Mapping) and "none_because" in one:
-            yield f"<p>None: {page_text(str(one['none_because']))}.</p>"
-        elif one or name == "orders":
-            yield from write(one)
-        else:
-            yield "<p>None.</p>"
-        yield "</section>"
+    grid, domains, schedule = advice.get("grid"), advice.get("domains"), advice.get("schedule")
+    orders = advice.get("orders", [])
+    yield from _section("grid", grid, _grid(grid or {}))
+    yield from _section("domains", domains, _domains(domains or {}))
+    yield from _section("schedule", schedule, _schedule(schedule or {}))
+    if isinstance(orders, list):
+        yield from _section("orders", {}, _orders(orders), True)
+    else:
+        yield from _section("orders", orders, iter(()))
+
+
+def _section(name: str, told: NoAdvice | None, body: Iterator[str], there: bool = False) -> Iterator[str]:
+    yield f'<section class="advice" aria-label="advice on {name}"><h3>{name}</h3>'
+    if told and "none_because" in told:
+        yield f"<p>None: {page_text(told['none_because'])}.</p>"
+    elif told or there:
+        yield from body
+    else:
+        yield "<p>None.</p>"
+    yield "</section>"
 
 
 def _gain(text: str) -> str:
@@ -38,7 +48,7 @@ def _less(old: float, new: float) -> str:
     return f"{(old - new) / old:.0%} less" if old and new < old else "nothing to gain"
 
 
-def _grid(advice: Mapping[str, Any]) -> Iterator[str]:
+def _grid(advice: GridData) -> Iterator[str]:
     old, new = advice["old"], advice["new"]
     yield _gain(
         f"{new['setting']}: {old['copies']:,} → {new['copies']:,} messages between nodes, "
@@ -47,7 +57,7 @@ def _grid(advice: Mapping[str, Any]) -> Iterator[str]:
     yield f"<p>Recorded with {page_text(old['setting'])}. File: <code>{page_text(advice['file'])}</code>.</p>"
 
 
-def _domains(advice: Mapping[str, Any]) -> Iterator[str]:
+def _domains(advice: DomainsData) -> Iterator[str]:
     costs = advice["costs"]
     yield _gain(
         f"cost of the recorded traffic {costs['old']:,} → {costs['new']:,} ({_less(costs['old'], costs['new'])})"
@@ -62,7 +72,7 @@ def _domains(advice: Mapping[str, Any]) -> Iterator[str]:
     yield f"<p>Ready-made topologies would cost: {page_text(ready)}.</p>"
 
 
-def _schedule(advice: Mapping[str, Any]) -> Iterator[str]:
+def _schedule(advice: ScheduleData) -> Iterator[str]:
     late, planned = advice["late_as_recorded"], advice["late_as_planned"]
     missed = f"{advice['misses_recorded']:,} deadlines were missed; " if "misses_recorded" in advice else ""
     instead = (
@@ -88,7 +98,7 @@ def _ms(seconds: float | None) -> str:
     return "late" if seconds is None else f"{seconds * 1e3:.3f}"
 
 
-def _orders(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _orders(rows: Sequence[OrderData]) -> Iterator[str]:
     if not rows:
         yield "<p>Every class has receive order already.</p>"
         return

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from weft.recorder.timeline import page_text
+from weft.review.advice.told import GridData
 from weft.review.report.evidence import Evidence
-from weft.review.report.traffic import Traffic
+from weft.review.report.traffic import ShownTraffic
 
 MOST_SHOWN = 40
 
@@ -24,7 +24,7 @@ def traffic_html(evidence: Evidence) -> Iterator[str]:
         yield from _table("channel", evidence.channels, False)
 
 
-def _table(what: str, rows: Sequence[Traffic], delivered: bool) -> Iterator[str]:
+def _table(what: str, rows: Sequence[ShownTraffic], delivered: bool) -> Iterator[str]:
     """Deliveries are known of classes only."""
     shown = rows[:MOST_SHOWN]
     most = max((max(row.messages, row.deliveries) for row in shown), default=0) or 1
@@ -65,7 +65,7 @@ def _bar(parts: Sequence[tuple[float, str]], most: float) -> str:
     return f'<div class="track" aria-hidden="true">{spans}</div>'
 
 
-def grid_html(grid: Mapping[str, Any]) -> Iterator[str]:
+def grid_html(grid: GridData) -> Iterator[str]:
     """What the recorded messages would be under each strategy and size of the grid."""
     yield "<h3>By strategy and size of the grid</h3>"
     if "tried" not in grid:

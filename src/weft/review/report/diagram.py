@@ -14,20 +14,26 @@ import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from weft.recorder.timeline.units import span, unit_for
+from weft.review.kernels.records import RecordedRow
 
 LATE, AFTER, WAY, OTHER = "late", "after", "way", "other"
 MOST_OTHERS = 8  # messages that only happened there meanwhile
 MOST_STEPS = 12  # of a way from one message to another
 
-Message = tuple[int, int]
+MessageKey = tuple[int, int]
 """Source and number."""
-Row = Mapping[str, Any]
+Row = RecordedRow
 
 
-class Process(NamedTuple):
+class NamedFederate(NamedTuple):
+    name: str
+    node: str
+
+
+class ProcessLine(NamedTuple):
     label: str
     note: str
 
@@ -69,7 +75,7 @@ class Stretch(NamedTuple):
 @dataclass(frozen=True)
 class Diagram:
     title: str
-    processes: tuple[Process, ...]
+    processes: tuple[ProcessLine, ...]
     points: tuple[Point, ...]
     arrows: tuple[Arrow, ...]
     stretches: tuple[Stretch, ...] = ()
@@ -85,7 +91,7 @@ class Diagram:
 
 
 @dataclass
-class Event:
+class DiagramEvent:
     """A point that has no column yet."""
 
     process: str
@@ -102,13 +108,13 @@ class Event:
 class Sketch:
     """What a diagram is made of, in any order."""
 
-    names: Mapping[int, Any]
+    names: Mapping[int, NamedFederate]
     """Federates, by their numbers: with `name` and `node`."""
-    events: list[Event] = field(default_factory=list)
+    events: list[DiagramEvent] = field(default_factory=list)
     arrows: list[Arrow] = field(default_factory=list)
     """Between events, by their places in `events`; so are stretches."""
     stretches: list[Stretch] = field(default_factory=list)
-    lines: dict[str, Process] = field(default_factory=dict)
+    lines: dict[str, ProcessLine] = field(default_factory=dict)
     taken: dict[tuple[str, int], int] = field(default_factory=dict)
     """Events of rows, by node and number."""
     notes: list[str] = field(default_factory=list)
@@ -123,7 +129,9 @@ class Sketch:
         """The line of a federate, made if there is none."""
         key = f"federate {federate}"
         known = self.names.get(federate)
-        self.lines.setdefault(key, Process(self.name(federate), "" if known is None else f"at {known.node}"))
+        self.lines.setdefault(
+            key, ProcessLine(self.name(federate), "" if known is None else f"at {known.node}")
+        )
         return key
 
     # What
@@ -138,13 +146,13 @@ class Sketch:
                 event.tone, event.label, event.what = tone, label, what
             return known
         self.taken[key] = self.add(
-            Event(
+            DiagramEvent(
                 self.line(row["federate"]), row["epoch_ns"] or 0, row["kind"], tone, label, what, row["seq"]
             )
         )
         return self.taken[key]
 
-    def add(self, event: Event) -> int:
+    def add(self, event: DiagramEvent) -> int:
         self.events.append(event)
         return len(self.events) - 1
 
@@ -193,7 +201,7 @@ class Sketch:
         )  # fmt: skip
 
 
-def _order(events: Sequence[Event], arrows: Iterable[tuple[int, int]]) -> list[int]:
+def _order(events: Sequence[DiagramEvent], arrows: Iterable[tuple[int, int]]) -> list[int]:
     """By the clock, as far as what must come first allows; if that goes in a circle (rows are wrong), by the clock alone."""
     by_clock = sorted(range(len(events)), key=lambda place: (events[place].at, events[place].seq, place))
     followers: dict[int, list[int]] = {place: [] for place in by_clock}

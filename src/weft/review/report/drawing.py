@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from weft.recorder.timeline import page_text
-from weft.review.report.diagram import AFTER, LATE, OTHER, WAY, Arrow, Diagram, Point, Process, Stretch
+from weft.review.report.diagram import AFTER, LATE, OTHER, WAY, Arrow, Diagram, Point, ProcessLine, Stretch
 
 LABELS = 136  # pixels for the names of processes
 NARROW, BROAD, ENOUGH = (
@@ -77,7 +77,7 @@ class _Picture:
             yield self.point(point)
         yield "</svg>"
 
-    def process(self, place: int, process: Process) -> str:
+    def process(self, place: int, process: ProcessLine) -> str:
         y, end = _y(place), self.width - 12
         return (
             f'<g class="process"><line x1="{LABELS}" x2="{end}" y1="{y}" y2="{y}"/>'

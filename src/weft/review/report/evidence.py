@@ -9,12 +9,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from weft.recorder.timeline import KINDS, Row, rows_of
 from weft.review.audits.context import RTI, Context, Result
 from weft.review.errors import reason
-from weft.review.report.traffic import Traffic, of_channels, of_classes
+from weft.review.kernels.records import RecordedRow, Violation
+from weft.review.report.diagram import NamedFederate as NamedFederate
+from weft.review.report.traffic import ShownTraffic, of_channels, of_classes
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
 
 MOST_DRAWN = 20  # witnesses of each audit
 NEAR_ROWS = 160  # around each
@@ -37,14 +42,8 @@ KINDS_NEAR = {
     "causal": OF_MESSAGES, "time": OF_TIME, "interest": OF_INTEREST, "delivery": OF_MESSAGES, "deadlines": OF_CONSUMERS,
 }  # fmt: skip
 
-EventRow = dict[str, Any]
 Place = tuple[str, int]
 """Of a witness: the audit, and which one of it, from 0."""
-
-
-class Federate(NamedTuple):
-    name: str
-    node: str
 
 
 @dataclass
@@ -55,14 +54,14 @@ class Evidence:
     started: str = ""
     made: str = ""
     nodes: tuple[str, ...] = ()
-    federates: dict[int, Federate] = field(default_factory=dict)
-    near: dict[Place, list[EventRow]] = field(default_factory=dict)
+    federates: dict[int, NamedFederate] = field(default_factory=dict)
+    near: dict[Place, list[RecordedRow]] = field(default_factory=dict)
     """Rows around witnesses, each once."""
     time_line: list[Row] = field(default_factory=list)
     time_line_rows: int = 0
     """How many there are in all."""
-    classes: list[Traffic] = field(default_factory=list)
-    channels: list[Traffic] = field(default_factory=list)
+    classes: list[ShownTraffic] = field(default_factory=list)
+    channels: list[ShownTraffic] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     """What could not be had, or was left out."""
 
@@ -86,8 +85,8 @@ def gather(context: Context, audits: Mapping[str, Result]) -> Evidence:
     attempt("The names of federates", lambda: found.federates.update(_federates(context)))
     attempt("The rows around witnesses", lambda: found.near.update(near(context, audits)))
     attempt("The time line", lambda: _time_line(context, found))
-    attempt("The traffic of classes", lambda: found.classes.extend(of_classes(context.rows)))
-    attempt("The traffic of channels", lambda: found.channels.extend(of_channels(context.rows)))
+    attempt("The traffic of classes", lambda: found.classes.extend(of_classes(context.frame)))
+    attempt("The traffic of channels", lambda: found.channels.extend(of_channels(context.frame)))
     for name, result in audits.items():
         drawn = min(len(result.witnesses), MOST_DRAWN)
         if result.violations > drawn:
@@ -98,14 +97,14 @@ def gather(context: Context, audits: Mapping[str, Result]) -> Evidence:
     return found
 
 
-def _federates(context: Context) -> dict[int, Federate]:
+def _federates(context: Context) -> dict[int, NamedFederate]:
     from pyspark.sql import functions as f
 
-    joined = context.rows.where((f.col("kind") == "join") & (f.col("federate") != RTI))
+    joined = context.frame.where((f.col("kind") == "join") & (f.col("federate") != RTI))
     told = joined.groupBy("federate").agg(f.max("name").alias("name"), f.max("node").alias("node"))
-    found = {row.federate: Federate(row["name"] or "", row.node) for row in told.collect()}
+    found = {row.federate: NamedFederate(row["name"] or "", row.node) for row in told.collect()}
     for number, member in context.members.items():
-        found.setdefault(number, Federate("", member.node))
+        found.setdefault(number, NamedFederate("", member.node))
     return found
 
 
@@ -122,17 +121,22 @@ class Key(NamedTuple):
     seq: int | None = None
 
 
-def keys_of(place: int, witness: Mapping[str, Any]) -> list[Key]:
+def keys_of(place: int, witness: Violation) -> list[Key]:
     found = []
-    for source, message in (("source", "message"), ("after_source", "after")):
-        if witness.get(source) and witness.get(message):
-            found.append(Key(place, witness[source], witness[message]))
-    if witness.get("node") is not None and witness.get("seq") is not None:
-        found.append(Key(place, node=witness["node"], seq=witness["seq"]))
+    named = (
+        (witness.get("source"), witness.get("message")),
+        (witness.get("after_source"), witness.get("after")),
+    )
+    for source, message in named:
+        if source and message:
+            found.append(Key(place, source, message))
+    node, seq = witness.get("node"), witness.get("seq")
+    if node is not None and seq is not None:
+        found.append(Key(place, node=node, seq=seq))
     return found
 
 
-def near(context: Context, audits: Mapping[str, Result]) -> dict[Place, list[EventRow]]:
+def near(context: Context, audits: Mapping[str, Result]) -> dict[Place, list[RecordedRow]]:
     """For each witness that is drawn: rows of what it names, and those nearest in time."""
     places = [
         (name, number)
@@ -153,35 +157,35 @@ def near(context: Context, audits: Mapping[str, Result]) -> dict[Place, list[Eve
     return {key: merged([*named.get(place, ()), *around.get(place, ())]) for place, key in enumerate(places)}
 
 
-def merged(rows: Sequence[EventRow]) -> list[EventRow]:
+def merged(rows: Sequence[RecordedRow]) -> list[RecordedRow]:
     """Each row once, in the order of the clock."""
     once = {(row["node"], row["seq"]): row for row in rows}
     return sorted(once.values(), key=lambda row: (row["epoch_ns"] or 0, row["node"], row["seq"]))
 
 
-def _columns(context: Context) -> list[Any]:
+def _columns(context: Context) -> list[Column]:
     from pyspark.sql import functions as f
 
     return [*(f.col(name) for name in SHOWN), f.col(context.opened.time_column).alias("time")]
 
 
-def _by_place(frame: Any) -> dict[int, list[EventRow]]:
-    found: dict[int, list[EventRow]] = {}
+def _by_place(frame: DataFrame) -> dict[int, list[RecordedRow]]:
+    found: dict[int, list[RecordedRow]] = {}
     for row in frame.collect():
         told = row.asDict()
         found.setdefault(told.pop("place"), []).append(told)
     return found
 
 
-def _rows_of_keys(context: Context, keys: Sequence[Key]) -> dict[int, list[EventRow]]:
+def _rows_of_keys(context: Context, keys: Sequence[Key]) -> dict[int, list[RecordedRow]]:
     from pyspark.sql import functions as f
 
     schema = "place int, {0} {1}, {2} bigint"
     messages = [(key.place, key.source, key.message) for key in keys if key.source is not None]
     places = [(key.place, key.node, key.seq) for key in keys if key.node is not None]
-    rows = context.rows
-    by_message = context.session.createDataFrame(messages, schema.format("source", "bigint", "message"))
-    by_place = context.session.createDataFrame(places, schema.format("node", "string", "seq"))
+    rows = context.frame
+    by_message = context.spark.createDataFrame(messages, schema.format("source", "bigint", "message"))
+    by_place = context.spark.createDataFrame(places, schema.format("node", "string", "seq"))
     named = rows.where(f.col("kind").isin(*OF_KEYS)).join(f.broadcast(by_message), ["source", "message"])
     exact = rows.join(f.broadcast(by_place), ["node", "seq"])
     columns = ["place", *_columns(context)]
@@ -203,13 +207,13 @@ class Span(NamedTuple):
     name: str | None
 
 
-def window_of(place: int, audit: str, witness: Mapping[str, Any], rows: Sequence[EventRow]) -> Span | None:
-    involved = [witness[name] for name in ("federate", "source", "by") if witness.get(name) is not None]
+def window_of(place: int, audit: str, witness: Violation, rows: Sequence[RecordedRow]) -> Span | None:
+    named = (witness.get("federate"), witness.get("source"), witness.get("by"))
+    involved = [who for who in named if who is not None]
     moments = sorted(
         row["epoch_ns"]
         for row in rows
-        if row["epoch_ns"] is not None
-        and (row["federate"] in involved or row["kind"] == "send" or not involved)
+        if row["federate"] in involved or row["kind"] == "send" or not involved
     )
     if not moments:
         return None
@@ -230,13 +234,13 @@ SPANS = (
 )
 
 
-def _rows_around(context: Context, spans: Sequence[Span]) -> dict[int, list[EventRow]]:
+def _rows_around(context: Context, spans: Sequence[Span]) -> dict[int, list[RecordedRow]]:
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
     if not spans:
         return {}
-    wanted = f.broadcast(context.session.createDataFrame([tuple(span) for span in spans], SPANS))
+    wanted = f.broadcast(context.spark.createDataFrame([tuple(span) for span in spans], SPANS))
     kinds = sorted({kind for span in spans for kind in span.kinds})
     inside = (
         f.col("epoch_ns").between(f.col("first"), f.col("last"))
@@ -244,7 +248,7 @@ def _rows_around(context: Context, spans: Sequence[Span]) -> dict[int, list[Even
         & f.expr("(only_node IS NULL OR only_node = node) AND (only_name IS NULL OR only_name = name)")
     )
     own = f.coalesce(f.col("source") != RTI, f.lit(True))
-    rows = context.rows.where(f.col("kind").isin(*kinds) & own)
+    rows = context.frame.where(f.col("kind").isin(*kinds) & own)
     distance = f.expr("array_min(transform(moments, one -> abs(epoch_ns - one)))")
     joined = rows.join(wanted, inside).withColumn("distance", distance)
     nearest = Window.partitionBy("place").orderBy("distance", "node", "seq")
@@ -260,7 +264,7 @@ def _time_line(context: Context, found: Evidence) -> None:
 
     kind = f.col("kind")
     of_channels = kind.isin(*KINDS) & ((kind != "drop") | f.col("priority").isNotNull())
-    rows = context.rows.where(of_channels).select(*Row._fields)
+    rows = context.frame.where(of_channels).select(*Row._fields)
     told = rows.where(~kind.isin("start", "stop", "dropped"))
     found.time_line_rows = told.count()
     if not found.time_line_rows:

@@ -6,13 +6,11 @@ rows is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from weft.recorder.timeline import (
-    SCRIPT as TIME_LINE_SCRIPT,
-)
+from weft.recorder.timeline import SCRIPT as TIME_LINE_SCRIPT
 from weft.recorder.timeline import (
     TIP,
     TIPS,
@@ -26,6 +24,7 @@ from weft.recorder.timeline import (
     page_text,
     picture,
 )
+from weft.review.kernels.records import Violation
 from weft.review.report import drawing
 from weft.review.report.advised import advice_html
 from weft.review.report.bars import grid_html, traffic_html
@@ -205,7 +204,7 @@ def _audit(name: str, result: Result, evidence: Evidence) -> Iterator[str]:
     yield "</section>"
 
 
-def _words(witness: Mapping[str, Any], evidence: Evidence) -> str:
+def _words(witness: Violation, evidence: Evidence) -> str:
     told = []
     for name, value in witness.items():
         known = evidence.federates.get(value) if name in FEDERATES and isinstance(value, int) else None
@@ -218,7 +217,7 @@ def _words(witness: Mapping[str, Any], evidence: Evidence) -> str:
 
 def _consumers(found: Review) -> Iterator[str]:
     result = found.audits.get("deadlines")
-    consumers: Sequence[Mapping[str, Any]] = result.figures.get("consumers", ()) if result is not None else ()
+    consumers = result.figures.get("consumers", []) if result is not None else []
     if not consumers:
         return
     worst = sorted(consumers, key=lambda one: -one["misses"])[:MOST_CONSUMERS]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from weft.review.audits.context import RTI
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row
 
 MOST = 200  # classes or channels that are kept apart
 
 
-class Traffic(NamedTuple):
+class ShownTraffic(NamedTuple):
     name: str
     """Of a class with its order, or the number of a channel."""
     order: str
@@ -21,7 +24,7 @@ class Traffic(NamedTuple):
     control: int
 
 
-def of_classes(rows: Any) -> list[Traffic]:
+def of_classes(rows: DataFrame) -> list[ShownTraffic]:
     """The busiest first."""
     from pyspark.sql import functions as f
 
@@ -36,21 +39,21 @@ def of_classes(rows: Any) -> list[Traffic]:
         f.coalesce(f.sum(f.when(kind == "send", f.col("payload_bytes"))), f.lit(0)).alias("payload"),
         f.coalesce(f.sum(f.when(kind == "send", f.col("control_bytes"))), f.lit(0)).alias("control"),
     )
-    by_class: dict[str, list[Any]] = {}
+    by_class: dict[str, list[Row]] = {}
     for row in summed.collect():
         by_class.setdefault(row["class"] or "", []).append(row)
     made = [
-        Traffic(
+        ShownTraffic(
             name,
             ", ".join(sorted({row["order"] for row in parts if row["order"]})),
-            *(sum(row[column] for row in parts) for column in Traffic._fields[2:]),
+            *(sum(row[column] for row in parts) for column in ShownTraffic._fields[2:]),
         )
         for name, parts in by_class.items()
     ]
     return bounded(sorted(made, key=lambda one: (-one.messages - one.deliveries, one.name)))
 
 
-def of_channels(rows: Any) -> list[Traffic]:
+def of_channels(rows: DataFrame) -> list[ShownTraffic]:
     """Messages by the channels of data distribution that carried them; one that several carried counts for each."""
     from pyspark.sql import functions as f
 
@@ -63,14 +66,15 @@ def of_channels(rows: Any) -> list[Traffic]:
     )
     busiest = summed.orderBy(f.desc("messages"), "channel").limit(MOST).collect()
     return [
-        Traffic(f"channel {row.channel}", "", row.messages, 0, 0, row.payload, row.control) for row in busiest
+        ShownTraffic(f"channel {row.channel}", "", row.messages, 0, 0, row.payload, row.control)
+        for row in busiest
     ]
 
 
-def bounded(all_of_them: list[Traffic], most: int = MOST) -> list[Traffic]:
+def bounded(all_of_them: list[ShownTraffic], most: int = MOST) -> list[ShownTraffic]:
     """The first ones, and one for all others."""
     if len(all_of_them) <= most:
         return all_of_them
     rest = all_of_them[most:]
-    sums = (sum(one[place] for one in rest) for place in range(2, len(Traffic._fields)))  # type: ignore[misc]
-    return [*all_of_them[:most], Traffic(f"{len(rest):,} others", "", *sums)]
+    sums = (sum(one[place] for one in rest) for place in range(2, len(ShownTraffic._fields)))  # type: ignore[misc]
+    return [*all_of_them[:most], ShownTraffic(f"{len(rest):,} others", "", *sums)]

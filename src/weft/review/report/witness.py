@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from weft.recorder.timeline.units import span, unit_for
+from weft.review.kernels.records import Violation
 from weft.review.report.diagram import (
     AFTER,
     LATE,
@@ -14,19 +14,19 @@ from weft.review.report.diagram import (
     OTHER,
     WAY,
     Diagram,
-    Event,
-    Message,
-    Process,
+    DiagramEvent,
+    MessageKey,
+    NamedFederate,
+    ProcessLine,
     Row,
     Sketch,
     Stretch,
 )
 
-Witness = Mapping[str, Any]
 NO_ROWS = "The rows of this witness were not found in the record."
 
 
-def draw(audit: str, witness: Witness, rows: Sequence[Row], names: Mapping[int, Any]) -> Diagram:
+def draw(audit: str, witness: Violation, rows: Sequence[Row], names: Mapping[int, NamedFederate]) -> Diagram:
     """What the witness of an audit says, as a diagram."""
     one = _Drawer(witness, rows, Sketch(names))
     what = str(witness.get("what", audit))
@@ -54,12 +54,12 @@ def short(class_name: str | None) -> str:
 
 
 class _Drawer:
-    def __init__(self, witness: Witness, rows: Sequence[Row], sketch: Sketch) -> None:
+    def __init__(self, witness: Violation, rows: Sequence[Row], sketch: Sketch) -> None:
         self.witness = witness
         self.rows = rows
         self.sketch = sketch
-        self.sends: dict[Message, Row] = {}
-        self.deliveries: dict[Message, list[Row]] = {}
+        self.sends: dict[MessageKey, Row] = {}
+        self.deliveries: dict[MessageKey, list[Row]] = {}
         for row in rows:
             key = (row["source"] or 0, row["message"] or 0)
             if row["kind"] == "send":
@@ -67,11 +67,11 @@ class _Drawer:
             elif row["kind"] == "deliver":
                 self.deliveries.setdefault(key, []).append(row)
         self.to = int(witness.get("federate") or 0)
-        self.message: Message = (int(witness.get("source") or 0), int(witness.get("message") or 0))
+        self.message: MessageKey = (int(witness.get("source") or 0), int(witness.get("message") or 0))
 
     # Words
 
-    def title_of(self, message: Message) -> str:
+    def title_of(self, message: MessageKey) -> str:
         """As in "Fire 2"."""
         rows = [self.sends.get(message), *self.deliveries.get(message, ())]
         classes = [row["class"] for row in rows if row is not None and row["class"]]
@@ -81,16 +81,16 @@ class _Drawer:
             named = {message: self.witness.get("after_class")}
         return f"{short(classes[0] if classes else named.get(message))} {message[1]}"
 
-    def long_title(self, message: Message) -> str:
+    def long_title(self, message: MessageKey) -> str:
         return f"{self.title_of(message)} of {self.sketch.name(message[0])}"
 
-    def got(self, message: Message) -> list[Row]:
+    def got(self, message: MessageKey) -> list[Row]:
         """By the federate that the witness is about."""
         return [row for row in self.deliveries.get(message, ()) if row["federate"] == self.to]
 
     # Parts
 
-    def sent(self, message: Message, tone: str) -> int | None:
+    def sent(self, message: MessageKey, tone: str) -> int | None:
         row = self.sends.get(message)
         if row is None:
             return None
@@ -104,7 +104,7 @@ class _Drawer:
         return self.sketch.row(row, tone, label, f"got {self.long_title(message)}{time}")
 
     def carried(
-        self, message: Message, row: Row, tone: str, label: str | None = None, at_end: str = ""
+        self, message: MessageKey, row: Row, tone: str, label: str | None = None, at_end: str = ""
     ) -> None:
         """Sent, and delivered by this row; `at_end` is written there."""
         end = self.delivered(row, tone, at_end)
@@ -121,7 +121,7 @@ class _Drawer:
         at = 0 if known is None else known.at + (-1 if before else 1)
         line = sketch.line(federate)
         earlier = [event.seq for event in sketch.events if event.process == line and event.at <= at]
-        return sketch.add(Event(line, at, "nothing", LATE, "", what, max(earlier, default=0.0) + 0.5))
+        return sketch.add(DiagramEvent(line, at, "nothing", LATE, "", what, max(earlier, default=0.0) + 0.5))
 
     def others(self, kinds: tuple[str, ...] = ("deliver",)) -> None:
         """What else the processes of the diagram had to do with one another, nearest first, as far as there is room."""
@@ -195,13 +195,13 @@ class _Drawer:
             f"{who} got {self.long_title(second)} before {self.long_title(first)}, which had happened before it{why}."
         )
 
-    def way(self, first: Message, second: Message) -> list[tuple[Message, Row | None]]:
+    def way(self, first: MessageKey, second: MessageKey) -> list[tuple[MessageKey, Row | None]]:
         """The fewest messages from one to the other: each with the delivery of the one before it that its sender had seen
         (None: the same federate sent both).  Empty if there is none among the rows."""
-        by_sender: dict[int, list[tuple[int, Message]]] = {}
+        by_sender: dict[int, list[tuple[int, MessageKey]]] = {}
         for message, row in self.sends.items():
             by_sender.setdefault(row["federate"], []).append((row["seq"], message))
-        came: dict[Message, tuple[Message, Row | None]] = {}
+        came: dict[MessageKey, tuple[MessageKey, Row | None]] = {}
         frontier = [first]
         for _ in range(MOST_STEPS):
             following = []
@@ -220,7 +220,7 @@ class _Drawer:
             if second in came or not following:
                 break
             frontier = following
-        found: list[tuple[Message, Row | None]] = []
+        found: list[tuple[MessageKey, Row | None]] = []
         at = second
         while at in came:
             previous, heard = came[at]
@@ -303,7 +303,7 @@ class _Drawer:
             f"{who} got {self.long_title(self.message)} with time stamp {time} after a message with time stamp {bound}."
         )
 
-    def bounded(self, wrong: Row, bound: Any) -> None:
+    def bounded(self, wrong: Row, bound: float | None) -> None:
         """What the message came too late for: the last of what had that time."""
         kind = "grant" if self.witness.get("what") == "past" else "deliver"
         earlier = [
@@ -356,10 +356,10 @@ class _Drawer:
         own = [row for row in self.rows if row["kind"] == "dispatch" and row["name"] == witness.get("name")]
         began = [row for row in own if row["mono_ns"] <= ended]
         began = [row for row in began if row["deadline_ns"] == due] or began
-        sketch.lines["consumer"] = Process(name, f"at {witness.get('node', '')}")
+        sketch.lines["consumer"] = ProcessLine(name, f"at {witness.get('node', '')}")
 
         def add(at: int, kind: str, tone: str, label: str, what: str) -> int:
-            return sketch.add(Event("consumer", at, kind, tone, label, what, at))
+            return sketch.add(DiagramEvent("consumer", at, kind, tone, label, what, at))
 
         last = add(ended, "done", LATE, "ended", "ended, or was told to have missed")
         steps = [last]

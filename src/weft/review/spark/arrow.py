@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from weft.review.kernels.pieces import Array
 
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-def numbers(batch: Any, name: str, missing: Any = 0) -> Array:
+
+def numbers(batch: pa.RecordBatch, name: str, missing: float = 0) -> Array:
     """A column of numbers; `missing` stands for null."""
     column = _column(batch, name)
     if column.null_count:
@@ -18,11 +21,11 @@ def numbers(batch: Any, name: str, missing: Any = 0) -> Array:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
-def present(batch: Any, name: str) -> Array:
+def present(batch: pa.RecordBatch, name: str) -> Array:
     return np.asarray(_column(batch, name).is_valid().to_numpy(zero_copy_only=False))
 
 
-def lists(batch: Any, name: str) -> tuple[Array, Array]:
+def lists(batch: pa.RecordBatch, name: str) -> tuple[Array, Array]:
     """A column of lists as all their values, one behind the other, and their lengths."""
     import pyarrow.compute as pc
 
@@ -32,30 +35,30 @@ def lists(batch: Any, name: str) -> tuple[Array, Array]:
     return np.asarray(values.to_numpy(zero_copy_only=False)), np.asarray(lengths, np.int64)
 
 
-def words(batch: Any, name: str) -> tuple[Array, list[str]]:
+def words(batch: pa.RecordBatch, name: str) -> tuple[Array, list[str]]:
     """A column of texts, of which there are few, as numbers and what they stand for; null is -1."""
     column = _column(batch, name).dictionary_encode()
     codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return np.asarray(codes), column.dictionary.to_pylist()
 
 
-def fits(batch: Any, name: str, test: Callable[[str], bool], missing: bool = False) -> Array:
+def fits(batch: pa.RecordBatch, name: str, test: Callable[[str], bool], missing: bool = False) -> Array:
     """Which texts of a column, of which there are few, are as wanted."""
     codes, texts = words(batch, name)
     wanted: Array = np.array([*map(test, texts), missing], np.bool_)
     return np.asarray(wanted[codes])
 
 
-def is_one_of(batch: Any, name: str, *wanted: str) -> Array:
+def is_one_of(batch: pa.RecordBatch, name: str, *wanted: str) -> Array:
     return fits(batch, name, frozenset(wanted).__contains__)
 
 
-def _column(batch: Any, name: str) -> Any:
+def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
     column = batch.column(name)
     return column.combine_chunks() if hasattr(column, "combine_chunks") else column
 
 
-def made(columns: Mapping[str, Any], schema: Any) -> Any:
+def made(columns: Mapping[str, Array | pa.Array | Sequence[object]], schema: pa.Schema) -> pa.RecordBatch:
     """A batch of these columns, in the order of the schema; what is not given is null."""
     import pyarrow as pa
 
@@ -67,13 +70,13 @@ def made(columns: Mapping[str, Any], schema: Any) -> Any:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def made_of_rows(rows: Sequence[Mapping[str, Any]], schema: Any) -> Any:
+def made_of_rows(rows: Iterable[Mapping[str, object]], schema: pa.Schema) -> pa.RecordBatch:
     import pyarrow as pa
 
     return pa.RecordBatch.from_pylist(list(rows), schema=schema)
 
 
-def schema_of(text: str) -> Any:
+def schema_of(text: str) -> pa.Schema:
     """The Arrow schema of a schema in Spark's words ("name type, …")."""
     import pyarrow as pa
 
@@ -90,7 +93,7 @@ def schema_of(text: str) -> Any:
     return pa.schema([(name, plain[kind]) for name, kind in parts])
 
 
-def packed(table: Any) -> bytes:
+def packed(table: pa.Table) -> bytes:
     """As bytes, which are sent to a task only once however many works share them."""
     import pyarrow as pa
 
@@ -100,7 +103,7 @@ def packed(table: Any) -> bytes:
     return bytes(sink.getvalue().to_pybytes())
 
 
-def unpacked(data: bytes) -> Any:
+def unpacked(data: bytes) -> pa.Table:
     import pyarrow as pa
 
     return pa.ipc.open_stream(data).read_all()

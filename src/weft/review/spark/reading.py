@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from weft.host.recording.runs import Run, open_run
@@ -17,6 +17,9 @@ from weft.host.recording.runs import read_rows as file_rows
 from weft.recorder import COLUMNS
 from weft.review.errors import ReviewError
 from weft.review.quality import GAP, Doubt, inspect
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 _TYPES = {
     "word": "string",
@@ -132,7 +135,7 @@ def gaps_of(run: Run) -> set[str]:
     }
 
 
-def read_rows(session: Any, opened: Opened) -> Any:
+def read_rows(session: SparkSession, opened: Opened) -> DataFrame:
     """A DataFrame of all rows; columns that an older version of the schema did not have are null."""
     paths = [_literal(file.path) for file in opened.run.files]
     base = str(opened.run.path / "rows")

@@ -15,10 +15,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from weft.review.errors import ReviewError
 from weft.review.spark.java import java_home
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
 LOCAL = "local[*]"
 LOOPBACK = "127.0.0.1"
@@ -111,7 +115,7 @@ def _half_of_memory() -> str:
 
 
 @contextlib.contextmanager
-def spark_session(profile: Profile) -> Iterator[Any]:
+def spark_session(profile: Profile) -> Iterator[SparkSession]:
     """A session, stopped at the end."""
     require_pyspark()
     with tempfile.TemporaryDirectory(prefix="weft-review-") as folder:
@@ -122,7 +126,20 @@ def spark_session(profile: Profile) -> Iterator[Any]:
             session.stop()
 
 
-def _start(profile: Profile, folder: Path) -> Any:
+@contextlib.contextmanager
+def given_session(
+    given: SparkSession | None, profile: Profile, say: Callable[[str], None]
+) -> Iterator[SparkSession]:
+    """One that is already there and stays, or a new one."""
+    if given is not None:
+        yield given
+        return
+    say("starting Spark")
+    with spark_session(profile) as session:
+        yield session
+
+
+def _start(profile: Profile, folder: Path) -> SparkSession:
     logging_file = folder / "log4j2.properties"
     logging_file.write_text(LOGGING)
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -146,7 +163,7 @@ def _start(profile: Profile, folder: Path) -> Any:
     return session
 
 
-def _connect(profile: Profile) -> Any:
+def _connect(profile: Profile) -> SparkSession:
     from pyspark.sql import SparkSession
 
     try:
@@ -183,7 +200,7 @@ class Idle:
 
 
 @contextlib.contextmanager
-def progress(session: Any, title: str, say: Callable[[str], None]) -> Iterator[Idle]:
+def progress(session: SparkSession | None, title: str, say: Callable[[str], None]) -> Iterator[Idle]:
     """Tells of what Spark does until the block ends, as "title: 3/7 stages, 2.1 s"; or why there was nothing to do."""
     context = _context(session)
     began = time.monotonic()
@@ -218,7 +235,7 @@ def _since(began: float) -> str:
     return f"{time.monotonic() - began:.1f} s"
 
 
-def _context(session: Any) -> Any:
+def _context(session: SparkSession | None) -> SparkContext | None:
     """None with Spark Connect, which has none, and without Spark."""
     if session is None:
         return None
@@ -228,7 +245,7 @@ def _context(session: Any) -> Any:
         return None
 
 
-def stages(context: Any, group: str) -> Stages:
+def stages(context: SparkContext, group: str) -> Stages:
     """Of all jobs of a group: stages that are over (or were not needed), and all."""
     tracker = context.statusTracker()
     done = total = 0

@@ -10,9 +10,9 @@ files and row groups are passed over.  Spark applies filters once more, so they 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import datasource
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
@@ -24,6 +24,13 @@ from weft.review.errors import ReviewError
 from weft.review.spark import run_files
 from weft.review.spark.reading import spark_schema
 from weft.review.spark.run_files import Listed, Offset
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+    from pyspark.sql.datasource import Filter
+    from pyspark.sql.streaming.datasource import ReadLimit
+    from pyspark.sql.types import StructType
 
 try:
     from pyspark.sql.streaming.datasource import (
@@ -37,13 +44,15 @@ except ImportError:  # pyspark before 4.2 knows no limits
     SupportsTriggerAvailableNow = object
 
 NAME = "weft"
+Told = tuple[str, str, tuple[int | str, ...]]
+"""A filter that files are read with: column, operator, and what it is compared with."""
 ROWS_PER_BATCH = 1 << 16
 ROWS, NOTES = "rows", "notes"
 NOTES_SCHEMA = "note string"
 OPTIONS = ("path", "table", "columns", "kinds", "nodes", "maxfilespertrigger", "maxbytespertrigger")
 
 
-class Asked(NamedTuple):
+class SourceOptions(NamedTuple):
     """What the options say."""
 
     run: Path
@@ -55,7 +64,7 @@ class Asked(NamedTuple):
     most_bytes: int
 
     @classmethod
-    def of(cls, options: Any) -> Asked:
+    def of(cls, options: Mapping[str, str]) -> SourceOptions:
         for name in options:
             if name.lower() not in OPTIONS:
                 raise ReviewError(f"option {name!r} is none of {', '.join(OPTIONS)}")
@@ -77,7 +86,7 @@ class Asked(NamedTuple):
         return asked
 
 
-def _words(options: Any, name: str, known: Iterable[str] | None = None) -> tuple[str, ...]:
+def _words(options: Mapping[str, str], name: str, known: Iterable[str] | None = None) -> tuple[str, ...]:
     chosen = tuple(word.strip() for word in options.get(name, "").split(",") if word.strip())
     for word in chosen:
         if known is not None and word not in known:
@@ -85,7 +94,7 @@ def _words(options: Any, name: str, known: Iterable[str] | None = None) -> tuple
     return chosen
 
 
-def _number(options: Any, name: str) -> int:
+def _number(options: Mapping[str, str], name: str) -> int:
     text = options.get(name, "0")
     if not text.isdigit():
         raise ReviewError(f"{name}: {text!r} is no whole number")
@@ -100,15 +109,15 @@ class WeftSource(DataSource):  # type: ignore[misc]
         return NAME
 
     def schema(self) -> str:
-        asked = Asked.of(self.options)
+        asked = SourceOptions.of(self.options)
         return NOTES_SCHEMA if asked.table == NOTES else spark_schema(asked.columns)
 
-    def reader(self, schema: Any) -> Any:
-        asked = Asked.of(self.options)
+    def reader(self, schema: StructType) -> DataSourceReader:
+        asked = SourceOptions.of(self.options)
         return NotesReader(asked) if asked.table == NOTES else RowsReader(asked, schema)
 
-    def streamReader(self, schema: Any) -> Any:  # noqa: N802 - Spark's name
-        asked = Asked.of(self.options)
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        asked = SourceOptions.of(self.options)
         if asked.table == NOTES:
             raise ReviewError(f"table {NOTES!r} cannot be streamed; read it with spark.read")
         return RowsStreamReader(asked, schema)
@@ -120,29 +129,29 @@ class FilesPartition(InputPartition):  # type: ignore[misc]
         self.files = list(files)
 
 
-class _Rows:
+class _FilesReader:
     """Reads files in a task."""
 
-    def __init__(self, asked: Asked, schema: Any) -> None:
+    def __init__(self, asked: SourceOptions, schema: StructType) -> None:
         self.asked = asked
         self.fields = [(field.name, field.dataType.simpleString()) for field in schema.fields]
         unknown = [name for name, _ in self.fields if name not in run_files.NAMES]
         if unknown:
             raise ReviewError(f"rows have no column {unknown[0]!r}; there are {', '.join(run_files.NAMES)}")
         self.schema = schema
-        self.filters: list[tuple[str, str, Any]] = []
+        self.filters: list[Told] = []
         if asked.kinds:
             self.filters.append(("kind", "in", asked.kinds))
 
-    def read(self, partition: Any) -> Iterator[Any]:
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         wanted = to_arrow_schema(self.schema)
         for file in getattr(partition, "files", ()):
             columns = list(dict.fromkeys([*wanted.names, *(name for name, _, _ in self.filters)]))
             table = run_files.read_file(file, columns, report)
             if table is None:
                 continue
-            for name, operator, value in self.filters:
-                table = table.filter(run_files.mask(table, name, operator, value))
+            for name, operator, values in self.filters:
+                table = table.filter(run_files.mask(table, name, operator, values))
             yield from table.select(wanted.names).cast(wanted).to_batches(ROWS_PER_BATCH)
 
 
@@ -151,30 +160,30 @@ def report(text: str) -> None:
     print(f"weft: {text}", file=sys.stderr, flush=True)
 
 
-class RowsReader(_Rows, DataSourceReader):  # type: ignore[misc]
-    def __init__(self, asked: Asked, schema: Any) -> None:
+class RowsReader(_FilesReader, DataSourceReader):  # type: ignore[misc]
+    def __init__(self, asked: SourceOptions, schema: StructType) -> None:
         super().__init__(asked, schema)
         self.nodes = asked.nodes
 
-    def pushFilters(self, filters: list[Any]) -> Iterator[Any]:  # noqa: N802
+    def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802
         """Takes those that it understands to heart, and hands back all: what it leaves in is Spark's to leave out."""
         for one in filters:
             told = _told(one)
             if told is not None:
                 self.filters.append(told)
-                name, operator, value = told
+                name, operator, values = told
                 if name == "node" and operator in ("==", "in"):
-                    these = [value] if operator == "==" else list(value)
+                    these = [str(value) for value in values]
                     self.nodes = tuple(n for n in these if not self.nodes or n in self.nodes) or ("",)
         yield from filters
 
-    def partitions(self) -> list[Any]:
+    def partitions(self) -> list[InputPartition]:
         files = run_files.list_files(self.asked.run, self.nodes)
         return [FilesPartition(group) for group in run_files.grouped(files)]
 
 
-def _told(one: Any) -> tuple[str, str, Any] | None:
-    """A filter as name, operator and value; None if files cannot be read with it."""
+def _told(one: Filter) -> Told | None:
+    """A filter as name, operator and values; None if files cannot be read with it."""
     operators = {
         "EqualTo": "==",
         "In": "in",
@@ -189,23 +198,23 @@ def _told(one: Any) -> tuple[str, str, Any] | None:
             if all(
                 isinstance(value, int | str) for value in values
             ):  # not NaN, which Spark compares otherwise
-                return one.attribute[0], operator, one.value
+                return one.attribute[0], operator, tuple(values)
     return None
 
 
 class NotesReader(DataSourceReader):  # type: ignore[misc]
     """What is to be known of a run before its rows: what is torn, missing, dropped, or still being written."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: SourceOptions) -> None:
         self.run = asked.run
 
-    def read(self, partition: Any) -> Iterator[Any]:
+    def read(self, partition: InputPartition) -> Iterator[tuple[str]]:
         from weft.review.spark.reading import notes_of
 
         yield from ((note,) for note in notes_of(open_run(self.run)))
 
 
-class RowsStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+class RowsStreamReader(_FilesReader, DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
     """The growing run; an offset is the name of the last file of each node."""
 
     target: Offset | None = None
@@ -213,7 +222,7 @@ class RowsStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableNo
     def initialOffset(self) -> Offset:  # noqa: N802
         return {}
 
-    def getDefaultReadLimit(self) -> Any:  # noqa: N802
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         if self.asked.most_files:
             return ReadMaxFiles(self.asked.most_files)
         return ReadMaxBytes(self.asked.most_bytes) if self.asked.most_bytes else ReadAllAvailable()
@@ -221,18 +230,18 @@ class RowsStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableNo
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         self.target = run_files.next_offset(self.asked.run, {}, self.asked.nodes)
 
-    def latestOffset(self, start: Offset | None = None, limit: Any = None) -> Offset:  # noqa: N802
+    def latestOffset(self, start: Offset | None = None, limit: ReadLimit | None = None) -> Offset:  # noqa: N802
         files = getattr(limit, "max_files", 0)
         size = getattr(limit, "max_bytes", 0)
         found = run_files.next_offset(self.asked.run, start or {}, self.asked.nodes, files, size)
         return found if self.target is None else run_files.earlier(found, self.target)
 
-    def partitions(self, start: Offset, end: Offset) -> list[Any]:
+    def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         files = run_files.between(self.asked.run, start, end, self.asked.nodes)
         return [FilesPartition(group) for group in run_files.grouped(files)]
 
 
-def register(session: Any) -> None:
+def register(session: SparkSession) -> None:
     """Afterwards `session.read.format("weft")` and `session.readStream.format("weft")` read recorded runs."""
     if hasattr(datasource, "Filter"):
         session.conf.set("spark.sql.python.filterPushdown.enabled", "true")

@@ -13,25 +13,31 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from weft.host.recording.runs import RowFile, Run, read_rows
 from weft.review.spark import arrow
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
 ROWS_PER_PART = 1 << 19
 LEAST_ROWS = 1 << 15  # a task costs more than to read so many
 LEAST_PARTS = 8  # as far as there are rows enough: so that all cores have some
 ROWS_AT_ONCE = 1 << 17  # of files that are smaller, several are looked at together
 
-Work = Callable[[], Iterator[Any]]
+Work = Callable[[], Iterator["pa.RecordBatch"]]
 """Gives Arrow batches; it goes to another process, so it is a function of a module with its arguments (`partial`)."""
-Pick = Callable[[Any], Any]
+Pick = Callable[["pa.Table"], "pa.Table"]
 """Of a table of rows the part that matters, as a table."""
+OfBatches = Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
+"""For `mapInArrow`."""
 
 
-class Part(NamedTuple):
+class RunPart(NamedTuple):
     """What one task reads."""
 
     node: str
@@ -42,48 +48,55 @@ class Part(NamedTuple):
         return sum(file.rows for file in self.files)
 
 
-def parts_of(run: Run, rows_per_part: int = 0) -> list[Part]:
+def parts_of(run: Run, rows_per_part: int = 0) -> list[RunPart]:
     """`rows_per_part`: 0 chooses by the number of rows."""
     most = rows_per_part or min(ROWS_PER_PART, max(LEAST_ROWS, run.rows // LEAST_PARTS))
-    parts: list[Part] = []
+    parts: list[RunPart] = []
     gathered: list[RowFile] = []
     for file in run.files:
         if gathered and (gathered[0].node != file.node or sum(one.rows for one in gathered) >= most):
-            parts.append(Part(gathered[0].node, tuple(gathered)))
+            parts.append(RunPart(gathered[0].node, tuple(gathered)))
             gathered = []
         gathered.append(file)
-    return [*parts, Part(gathered[0].node, tuple(gathered))] if gathered else parts
+    return [*parts, RunPart(gathered[0].node, tuple(gathered))] if gathered else parts
+
+
+class Frame(Protocol):
+    """What audits ask of Spark's frames; an audit uses no more, so that it is the same with Spark and without."""
+
+    def repartition(self, *keys: str) -> Frame: ...
+    def mapInArrow(self, function: OfBatches, schema: str) -> Frame: ...  # noqa: N802
+    def unionByName(self, other: Frame) -> Frame: ...  # noqa: N802
+    def persist(self) -> Frame: ...
+    def toArrow(self) -> pa.Table: ...  # noqa: N802
 
 
 class Here:
-    """What audits ask of Spark's frames, done in this process: of a small run everything fits into one table.
+    """The same done in this process: of a small run everything fits into one table."""
 
-    An audit uses no more of a frame than this, so that it is the same with Spark and without.
-    """
-
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: pa.Table) -> None:
         self.table = table
 
     def repartition(self, *keys: str) -> Here:
         """All rows are together anyhow."""
         return self
 
-    def mapInArrow(self, function: Callable[[Iterator[Any]], Iterator[Any]], schema: str) -> Here:  # noqa: N802
+    def mapInArrow(self, function: OfBatches, schema: str) -> Here:  # noqa: N802
         return Here(_table(function(iter(self.table.to_batches())), schema))
 
-    def unionByName(self, other: Here) -> Here:  # noqa: N802
+    def unionByName(self, other: Frame) -> Here:  # noqa: N802
         import pyarrow as pa
 
-        return Here(pa.concat_tables([self.table, other.table.select(self.table.column_names)]))
+        return Here(pa.concat_tables([self.table, other.toArrow().select(self.table.column_names)]))
 
     def persist(self) -> Here:
         return self
 
-    def toArrow(self) -> Any:  # noqa: N802
+    def toArrow(self) -> pa.Table:  # noqa: N802
         return self.table
 
 
-def _table(batches: Iterator[Any], schema: str) -> Any:
+def _table(batches: Iterator[pa.RecordBatch], schema: str) -> pa.Table:
     import pyarrow as pa
 
     wanted = arrow.schema_of(schema)
@@ -91,26 +104,27 @@ def _table(batches: Iterator[Any], schema: str) -> Any:
     return pa.concat_tables(tables) if tables else wanted.empty_table()
 
 
-def spread(session: Any, works: Sequence[Work], schema: str) -> Any:
+def spread(session: SparkSession | None, works: Sequence[Work], schema: str) -> Frame:
     """A frame of what all works give, each a task of its own; without a session it is made here."""
     if session is None:
         return Here(_table((batch for work in works for batch in work()), schema))
     count = max(1, len(works))
-    return session.range(0, count, 1, count).mapInArrow(partial(_work, list(works)), schema)
+    frame: Frame = session.range(0, count, 1, count).mapInArrow(partial(_work, list(works)), schema)
+    return frame
 
 
-def _work(works: list[Work], batches: Iterator[Any]) -> Iterator[Any]:
+def _work(works: list[Work], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for number in batch.column("id").to_pylist():
             if number < len(works):
                 yield from works[number]()
 
 
-def read_part(part: Part, columns: Sequence[str], pick: Pick | None = None) -> Iterator[Any]:
+def read_part(part: RunPart, columns: Sequence[str], pick: Pick | None = None) -> Iterator[pa.Table]:
     """Tables of the part's rows, in order; `pick` chooses from them as they are read."""
     import pyarrow as pa
 
-    waiting: list[Any] = []
+    waiting: list[pa.Table] = []
     for file in part.files:
         table = _read(file, columns)
         waiting.append(table if pick is None else pick(table))
@@ -136,7 +150,7 @@ class DamagedFile(Exception):
         return (found[1], found[2]) if found else None
 
 
-def _read(file: RowFile, columns: Sequence[str]) -> Any:
+def _read(file: RowFile, columns: Sequence[str]) -> pa.Table:
     import pyarrow as pa
 
     try:
@@ -149,7 +163,7 @@ def _read(file: RowFile, columns: Sequence[str]) -> Any:
 # All nodes in the order of the clock
 
 
-def in_order(parts: Sequence[Part], columns: Sequence[str], *picks: Pick) -> Iterator[Any]:
+def in_order(parts: Sequence[RunPart], columns: Sequence[str], *picks: Pick) -> Iterator[pa.Table]:
     """Tables of what is picked from all nodes, sorted by `at`, `late`, node and seq, which every pick gives.
 
     A clock may be set back.  What a node wrote later happened later, so its `at` never falls.
@@ -158,22 +172,22 @@ def in_order(parts: Sequence[Part], columns: Sequence[str], *picks: Pick) -> Ite
     return merged([rising(_picked(parts, node, columns, pick)) for node in nodes for pick in picks])
 
 
-def lives_of(parts: Sequence[Part]) -> list[Part]:
+def lives_of(parts: Sequence[RunPart]) -> list[RunPart]:
     """What each process of a node wrote: a node that crashed and was started again has had two."""
     found: dict[tuple[str, str], list[RowFile]] = {}
     for part in parts:
         for file in part.files:
             found.setdefault((part.node, file.path.name.partition("-")[0]), []).append(file)
-    return [Part(node, tuple(files)) for (node, _), files in found.items()]
+    return [RunPart(node, tuple(files)) for (node, _), files in found.items()]
 
 
-def _picked(parts: Sequence[Part], node: str, columns: Sequence[str], pick: Pick) -> Iterator[Any]:
+def _picked(parts: Sequence[RunPart], node: str, columns: Sequence[str], pick: Pick) -> Iterator[pa.Table]:
     for part in parts:
         if part.node == node:
             yield from read_part(part, columns, pick)
 
 
-def rising(tables: Iterator[Any]) -> Iterator[Any]:
+def rising(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
     import pyarrow as pa
 
     last = np.iinfo(np.int64).min
@@ -184,11 +198,11 @@ def rising(tables: Iterator[Any]) -> Iterator[Any]:
             yield table.set_column(table.column_names.index("at"), "at", pa.array(at))
 
 
-def merged(streams: list[Iterator[Any]]) -> Iterator[Any]:
+def merged(streams: list[Iterator[pa.Table]]) -> Iterator[pa.Table]:
     """What lies before the last row that is known of every stream is all there, and can be sorted."""
     import pyarrow as pa
 
-    held: dict[int, Any] = {}
+    held: dict[int, pa.Table] = {}
     reading = dict(enumerate(streams))
     horizon = np.iinfo(np.int64).min
     while reading or held:
@@ -211,11 +225,11 @@ def merged(streams: list[Iterator[Any]]) -> Iterator[Any]:
             yield _sorted(pa.concat_tables(ready).unify_dictionaries().combine_chunks())
 
 
-def _last(table: Any) -> int:
+def _last(table: pa.Table) -> int:
     return int(table["at"][-1].as_py())
 
 
-def _sorted(table: Any) -> Any:
+def _sorted(table: pa.Table) -> pa.Table:
     nodes, names = arrow.words(table, "node")
     rank = np.argsort(np.argsort(np.array(names, object)))
     late = arrow.numbers(table, "late", False)

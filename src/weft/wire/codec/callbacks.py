@@ -7,7 +7,6 @@ has dealt with it.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from weft.wire.codec.forms import Forms
 from weft.wire.codec.messages import Union, decode, encode, plan
@@ -27,13 +26,13 @@ TurnUpdatesOnForObjectInstanceWithRate: turn_updates_on_for_object_instance *
 """
 
 
-def encode_callback(method: str, arguments: tuple[Any, ...]) -> bytes:
+def encode_callback(method: str, arguments: tuple[object, ...]) -> bytes:
     form = callback_forms().choose(method, arguments)
     content = plan(schema().callbacks[form.number - 1]).write(form.fields(arguments))
     return tag(form.number, BYTES) + varint(len(content)) + content
 
 
-def decode_callback(payload: bytes, time: Time = None) -> tuple[str, tuple[Any, ...]]:
+def decode_callback(payload: bytes, time: Time = None) -> tuple[str, tuple[object, ...]]:
     """The method to invoke, and its arguments."""
     number, start, end = _requests().find(payload, 0, len(payload))
     fields = plan(schema().callbacks[number - 1]).read(payload, start, end, time)

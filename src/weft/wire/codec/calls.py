@@ -7,12 +7,12 @@ every form of a service, so whoever answers must remember the number.  An except
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 from weft.model.errors import RTIexception, RTIinternalError, rti_exception
 from weft.wire.codec.evolved import exception_name
 from weft.wire.codec.forms import Forms
-from weft.wire.codec.messages import Datum, Plan, Union, decode, encode, plan
+from weft.wire.codec.messages import Datum, MessagePlan, Union, decode, encode, plan
 from weft.wire.codec.scalars import Time
 from weft.wire.codec.schema import EVOLVED_EXCEPTIONS, HLA4_EXCEPTIONS, schema
 from weft.wire.own.fields import join_order, join_time, split_order, split_time, with_own, with_time
@@ -99,7 +99,7 @@ GetNonRegulatedGrantSwitch: get_federation_switch "nonRegulatedGrant"
 class DecodedCall(NamedTuple):
     number: int
     service: str
-    arguments: tuple[Any, ...]
+    arguments: tuple[object, ...]
 
 
 # --- the side that is called ----------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def service_of(beginning: bytes) -> str:
     return forms[0].service if forms else ""
 
 
-def encode_response(number: int, value: Any = None) -> bytes:
+def encode_response(number: int, value: object = None) -> bytes:
     """The answer to call `number`."""
     if value is None:
         return _empty_response(number)
@@ -150,7 +150,7 @@ def _known_exception(name: str, details: str, evolved: bool, java: bool | None) 
 # --- the side that calls --------------------------------------------------------------------------------------
 
 
-def encode_call(service: str, arguments: tuple[Any, ...]) -> tuple[int, bytes]:
+def encode_call(service: str, arguments: tuple[object, ...]) -> tuple[int, bytes]:
     """The number of the call, by which its response is understood, and its bytes."""
     arguments, order = split_order(service, arguments)
     arguments, as_of = split_time(service, arguments)
@@ -162,7 +162,7 @@ def encode_call(service: str, arguments: tuple[Any, ...]) -> tuple[int, bytes]:
     return form.number, payload if order is None else with_own(payload, order.value)
 
 
-def decode_response(number: int, payload: bytes, time: Time = None) -> Any:
+def decode_response(number: int, payload: bytes, time: Time = None) -> object:
     """The result of call `number`; raises the HLA exception if the call has failed."""
     answered, start, end = _union("CallResponse").find(payload, 0, len(payload))
     if answered == 1:
@@ -196,12 +196,12 @@ def _union(name: str) -> Union:
 
 
 @cache
-def _request(number: int) -> Plan | Union | Datum:
+def _request(number: int) -> MessagePlan | Union | Datum:
     return plan(f"{schema().calls[number - 1]}Request")
 
 
 @cache
-def _response(number: int) -> Plan | Union | Datum:
+def _response(number: int) -> MessagePlan | Union | Datum:
     return plan(f"{schema().calls[number - 1]}Response")
 
 

@@ -10,7 +10,7 @@ from weft.wire.codec.scalars import Time
 from weft.wire.own import extensions
 
 
-class Codec:
+class ServiceCodec:
     """Bytes to calls and callbacks, and back, for one connection.
 
     What must be known of the connection: `time`, the factory of the federation's logical time (None until the federate
@@ -33,7 +33,7 @@ class Codec:
             return DecodedCall(extensions.NUMBER, *extensions.decode_own(payload, extensions.SERVICES))
         return calls.decode_call(payload, self.time)
 
-    def encode_response(self, number: int, value: Any = None) -> bytes:
+    def encode_response(self, number: int, value: object = None) -> bytes:
         """The answer to call `number`."""
         if number == extensions.NUMBER:
             return extensions.encode_own("result", (value,), answer=True)
@@ -43,7 +43,7 @@ class Codec:
         """The answer to a call that has failed, whatever its number."""
         return calls.encode_exception(name, details, self.evolved, self.java)
 
-    def encode_callback(self, method: str, arguments: tuple[Any, ...]) -> bytes:
+    def encode_callback(self, method: str, arguments: tuple[object, ...]) -> bytes:
         if method == extensions.CORRELATION:
             number, events = arguments
             return extensions.encode_own(method, (number, groups.plain_events(events)))
@@ -51,10 +51,10 @@ class Codec:
             return extensions.encode_own(method, arguments)
         return callbacks.encode_callback(method, arguments)
 
-    def encode_otherwise(self, method: str, arguments: tuple[Any, ...]) -> bytes:
+    def encode_otherwise(self, method: str, arguments: tuple[object, ...]) -> bytes:
         """A callback that an older client knows under another name; nothing if it knows none like it."""
-        told = evolved.told_otherwise(method, arguments, self.conveys_producer)
-        return b"" if told is None else callbacks.encode_callback(*told)
+        found = evolved.callback_of_2010(method, arguments, self.conveys_producer)
+        return b"" if found is None else callbacks.encode_callback(*found)
 
     def decode_callback_response(self, payload: bytes) -> tuple[str, str] | None:
         """The exception the federate's callback ended in, by name and details; None if it went well."""
@@ -62,7 +62,7 @@ class Codec:
 
     # --- at the federate --------------------------------------------------------------------------------------
 
-    def encode_call(self, service: str, arguments: tuple[Any, ...]) -> tuple[int, bytes]:
+    def encode_call(self, service: str, arguments: tuple[object, ...]) -> tuple[int, bytes]:
         """The number of the call, by which its response is understood, and its bytes."""
         if service in extensions.SERVICES:
             return extensions.NUMBER, extensions.encode_own(service, arguments)
@@ -74,7 +74,7 @@ class Codec:
             return extensions.decode_own(payload, frozenset(["result"]))[1][0]
         return calls.decode_response(number, payload, self.time)
 
-    def decode_callback(self, payload: bytes) -> tuple[str, tuple[Any, ...]]:
+    def decode_callback(self, payload: bytes) -> tuple[str, tuple[object, ...]]:
         """The method to invoke, and its arguments."""
         if extensions.is_own(payload):
             method, arguments = extensions.decode_own(payload, extensions.CALLBACKS)

@@ -8,7 +8,6 @@ than the text.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from weft.model.handles import FederateHandle
 from weft.model.records import Source
@@ -21,10 +20,10 @@ OTHERWISE = frozenset(
 )
 """The callbacks that differ."""
 
-Told = tuple[str, tuple[Any, ...]]
 
-
-def told_otherwise(method: str, arguments: tuple[Any, ...], conveys_producer: bool) -> Told | None:
+def callback_of_2010(
+    method: str, arguments: tuple[object, ...], conveys_producer: bool
+) -> tuple[str, tuple[object, ...]] | None:
     """One of these callbacks as the older edition has it; None where it has no word for it.
 
     `conveys_producer`: is the switch Convey Producing Federate, of 2010 alone, on?

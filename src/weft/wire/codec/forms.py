@@ -26,11 +26,11 @@ from weft.wire.protobuf import WireError
 
 class Argument(NamedTuple):
     place: int = -1  # of the field; -1 for a constant
-    constant: Any = None
+    constant: object = None
     alone: bool = False  # the argument is a tuple of just the field
     kind: type = object
 
-    def fits(self, value: Any) -> bool:
+    def fits(self, value: object) -> bool:
         if self.place < 0:
             return type(value) is type(self.constant) and bool(value == self.constant)
         return isinstance(value, self.kind) and (
@@ -38,7 +38,7 @@ class Argument(NamedTuple):
         )
 
 
-class Form:
+class CallForm:
     """One message that carries one service."""
 
     def __init__(
@@ -46,7 +46,7 @@ class Form:
         number: int,
         service: str,
         arguments: Sequence[Argument],
-        fixed: dict[int, Any],
+        fixed: dict[int, object],
         width: int,
     ) -> None:
         self.number = number
@@ -58,11 +58,11 @@ class Form:
             not argument.alone and argument.kind is object for argument in arguments
         )
 
-    def means(self, fields: Sequence[Any]) -> bool:
+    def means(self, fields: Sequence[object]) -> bool:
         """Is this what the message with these fields stands for?"""
         return all(fields[place] == constant for place, constant in self._fixed.items())
 
-    def arguments(self, fields: tuple[Any, ...]) -> tuple[Any, ...]:
+    def arguments(self, fields: tuple[object, ...]) -> tuple[object, ...]:
         if self._plain:
             return fields
         return tuple(
@@ -72,7 +72,7 @@ class Form:
             ]
         )
 
-    def fits(self, arguments: tuple[Any, ...]) -> bool:
+    def fits(self, arguments: tuple[object, ...]) -> bool:
         """Can it carry these arguments?"""
         if len(arguments) != len(self._arguments):
             return False
@@ -80,10 +80,10 @@ class Form:
             one.fits(value) for one, value in zip(self._arguments, arguments, strict=True)
         )
 
-    def fields(self, arguments: tuple[Any, ...]) -> Sequence[Any]:
+    def fields(self, arguments: tuple[Any, ...]) -> Sequence[object]:
         if self._plain:
             return arguments
-        made: list[Any] = [None] * self._width
+        made: list[object] = [None] * self._width
         for place, constant in self._fixed.items():
             made[place] = constant
         for one, value in zip(self._arguments, arguments, strict=True):
@@ -102,8 +102,8 @@ class Forms:
             head, service = " ".join(words).split(": ", 1)
             name, *fixed = head.split()
             ruled.setdefault(name, []).append(f"{service} = {' '.join(fixed)}")
-        self.by_number: dict[int, list[Form]] = {}
-        self.by_service: dict[str, list[Form]] = {}
+        self.by_number: dict[int, list[CallForm]] = {}
+        self.by_service: dict[str, list[CallForm]] = {}
         for number, (name, message) in enumerate(messages, 1):
             rows = ruled.pop(name, [f"{snake_case(name)} * = "])
             self.by_number[number] = [_form(number, message, row) for row in rows]
@@ -111,14 +111,14 @@ class Forms:
                 self.by_service.setdefault(form.service, []).append(form)
         assert not ruled, f"rules for unknown messages: {sorted(ruled)}"
 
-    def understand(self, number: int, fields: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    def understand(self, number: int, fields: Any) -> tuple[str, tuple[object, ...]]:
         """The service, and its arguments."""
         for form in self.by_number[number]:
             if form.means(fields):
                 return form.service, form.arguments(fields)
         raise AssertionError(f"message {number} has no meaning for {fields!r}")
 
-    def choose(self, service: str, arguments: tuple[Any, ...]) -> Form:
+    def choose(self, service: str, arguments: tuple[object, ...]) -> CallForm:
         """The form that carries this service with these arguments."""
         candidates = self.by_service.get(service, ())
         for form in candidates:
@@ -128,14 +128,14 @@ class Forms:
         raise WireError(f"the Federate Protocol has no message for {what}: {arguments!r}")
 
 
-def _form(number: int, message: Message, row: str) -> Form:
+def _form(number: int, message: Message, row: str) -> CallForm:
     places = {field.name: field.number - 1 for field in message}
     left, right = row.split(" = ")
     service, *words = left.split()
     if words == ["*"]:
         words = list(places)
     fixed = dict(pair.split("=") for pair in right.split())
-    return Form(
+    return CallForm(
         number,
         service,
         [_argument(word, places) for word in words],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from weft.model.deliveries import Delivery, ReceivedInteraction, Reflection, Stamp
+from weft.model.deliveries import DeliveredInteraction, Delivery, Reflection, Stamp
 from weft.model.enums import OrderType
 from weft.model.handles import (
     AttributeHandle,
@@ -112,7 +112,7 @@ class HotCallbacks:
         sender = self._federates.get(producer)
         if interaction:
             kind = self._classes.get(target)
-            return ReceivedInteraction(kind, parameters, tag, way, sender, None, stamp)
+            return DeliveredInteraction(kind, parameters, tag, way, sender, None, stamp)
         return Reflection(self._instances.get(target), attributes, tag, way, sender, None, stamp)
 
     def read_grant(self, data: bytes, start: i64, end: i64) -> LogicalTime | None:

@@ -1,4 +1,4 @@
-"""Messages to bytes and back: one `Plan` per kind of message, made from the schema at first use.
+"""Messages to bytes and back: one `MessagePlan` per kind of message, made from the schema at first use.
 
 The rules of proto3 that matter here.  A scalar that is zero or empty is left out; a message is written even when it is
 empty, for its presence means something to the clients (an absent result is an error); only a field marked optional
@@ -19,10 +19,10 @@ from typing import Any
 from weft.model.errors import CouldNotDecode, InvalidLogicalTime, InvalidLogicalTimeInterval
 from weft.model.handles import Handle
 from weft.model.records import Source
-from weft.model.time import LogicalTimeFactory
+from weft.model.time import LogicalTime, LogicalTimeFactory, LogicalTimeInterval
 from weft.wire.codec.hot import read_values, write_values
 from weft.wire.codec.scalars import DOUBLE, Scalar, Time, scalar
-from weft.wire.codec.schema import Field, schema
+from weft.wire.codec.schema import SchemaField, schema
 from weft.wire.codec.values import (
     EMPTY,
     HANDLES,
@@ -49,7 +49,7 @@ from weft.wire.protobuf import (
     varint,
 )
 
-ABSENT: Any = object()
+ABSENT: object = object()
 _UNFIT = (TypeError, ValueError, AttributeError, OverflowError, struct.error)
 
 
@@ -61,7 +61,7 @@ def decode(message: str, data: bytes, time: Time = None) -> Any:
         raise WireError(f"{message}: {bad}", bad.exception_name) from None
 
 
-def encode(message: str, value: Any) -> bytes:
+def encode(message: str, value: object) -> bytes:
     try:
         return plan(message).write(value)
     except _UNFIT as bad:
@@ -69,28 +69,28 @@ def encode(message: str, value: Any) -> bytes:
 
 
 @cache
-def plan(message: str) -> Plan | Union | Datum:
+def plan(message: str) -> MessagePlan | Union | Datum:
     """How a kind of message is read and written."""
     fields = schema().messages[message]
     if message in HANDLES:
-        return Datum(message, _handle_reader(HANDLES[message]), bytes)
+        return Datum(message, _handle_reader(HANDLES[message]), _handle_content)
     if message == "LogicalTime":
-        return Datum(message, _read_time, TIMES)
+        return Datum(message, _read_time, _time_content)
     if message == "LogicalTimeInterval":
-        return Datum(message, _read_interval, INTERVALS)
+        return Datum(message, _read_interval, _interval_content)
     if fields and fields[0].oneof:
         return ModuleUnion(message, fields) if message == "FomModule" else Union(message, fields)
     if message.endswith("Response") and message[:-8] in schema().calls:
-        return Plan(message, fields, RESULT if fields else EMPTY)
+        return MessagePlan(message, fields, RESULT if fields else EMPTY)
     if message.endswith("ValueMap"):
         return MapPlan(message, fields)
-    return Plan(message, fields, shape_of(message))
+    return MessagePlan(message, fields, shape_of(message))
 
 
 class FieldPlan:
     """How one field is read and written; `place` is its place among the fields."""
 
-    def __init__(self, field: Field) -> None:
+    def __init__(self, field: SchemaField) -> None:
         self.place = field.number - 1
         self.name = field.name
         self.repeated = field.repeated
@@ -109,7 +109,7 @@ class FieldPlan:
         self.key = field.number << 3 | self.wire_type
         self.tag = tag(field.number, self.wire_type)
 
-    def write(self, value: Any) -> bytes:
+    def write(self, value: object) -> bytes:
         """The field with its tag; nothing for what is left out."""
         if self.repeated:
             return self._write_all(value)
@@ -120,7 +120,7 @@ class FieldPlan:
             return b""
         return self.tag + varint(len(content)) + content if self.framed else self.tag + content
 
-    def absent(self, time: Time) -> Any:
+    def absent(self, time: Time) -> object:
         """What a field that may be absent, or is a message, then is."""
         if self.repeated:
             return frozenset() if self.names else []
@@ -137,19 +137,19 @@ class FieldPlan:
         return b"".join([self.tag + varint(len(content)) + content for content in contents])
 
 
-class Plan:
+class MessagePlan:
     """A message with fields of its own."""
 
-    def __init__(self, name: str, fields: tuple[Field, ...], shape: Shape) -> None:
+    def __init__(self, name: str, fields: tuple[SchemaField, ...], shape: Shape) -> None:
         self.name = name
         self.fields = [FieldPlan(field) for field in fields]
         self.by_key = {field.key: field for field in self.fields}
         self.names = {field.number: field.name for field in fields}
-        self.blank = [field.default for field in self.fields]
+        self.blank: list[Any] = [field.default for field in self.fields]
         self.fillable = [field for field in self.fields if field.default is ABSENT]
         self.shape = shape
 
-    def read(self, data: bytes, position: int, end: int, time: Time) -> Any:
+    def read(self, data: bytes, position: int, end: int, time: Time) -> object:
         values = self.blank.copy()
         start = position
         field: FieldPlan | None = None
@@ -193,7 +193,7 @@ class Plan:
         return self.shape.build(values)
 
     @staticmethod
-    def _read_number(field: FieldPlan, values: list[Any], data: bytes, position: int, end: int) -> int:
+    def _read_number(field: FieldPlan, values: list[object], data: bytes, position: int, end: int) -> int:
         if field.wire_type == VARINT:
             number, position = read_varint(data, position, end)
             values[field.place] = field.convert(number)
@@ -202,7 +202,7 @@ class Plan:
         values[field.place] = DOUBLE.unpack_from(data, position)[0]
         return stop
 
-    def write(self, value: Any) -> bytes:
+    def write(self, value: object) -> bytes:
         field: FieldPlan | None = None
         try:
             values = self.shape.fields(value)
@@ -246,21 +246,21 @@ class Plan:
         return b"".join(others + [head + varint(len(content)) + content for head, content in joined])
 
 
-class MapPlan(Plan):
+class MapPlan(MessagePlan):
     """A map of values, which is in every message that matters: the short way where the bytes are canonical."""
 
-    def __init__(self, name: str, fields: tuple[Field, ...]) -> None:
+    def __init__(self, name: str, fields: tuple[SchemaField, ...]) -> None:
         super().__init__(name, fields, shape_of(name))
         self._kind = HANDLES[schema().messages[fields[0].type][0].type]
 
-    def read(self, data: bytes, position: int, end: int, time: Time) -> Any:
+    def read(self, data: bytes, position: int, end: int, time: Time) -> object:
         pairs = read_values(data, position, end)
         if pairs is None:
             return super().read(data, position, end, time)
         kind = self._kind
         return {kind(handle): value for handle, value in pairs}
 
-    def write(self, value: Any) -> bytes:
+    def write(self, value: object) -> bytes:
         if type(value) is dict:
             for handle, content in value.items():
                 if type(content) is not bytes or not isinstance(handle, bytes):
@@ -273,7 +273,7 @@ class MapPlan(Plan):
 class Union:
     """A message that is one of several; its value is (number, value)."""
 
-    def __init__(self, name: str, fields: tuple[Field, ...]) -> None:
+    def __init__(self, name: str, fields: tuple[SchemaField, ...]) -> None:
         self.name = name
         self.types = {field.number: field.type for field in fields}
         self.fields = {field.number: field for field in fields}
@@ -310,7 +310,7 @@ class Union:
             raise WireError(f"{self.name}: {bad}") from None
         return found
 
-    def read(self, data: bytes, position: int, end: int, time: Time) -> Any:
+    def read(self, data: bytes, position: int, end: int, time: Time) -> object:
         number, position, stop = self.find(data, position, end)
         field = self.member(number)
         try:
@@ -318,7 +318,7 @@ class Union:
         except Malformed as bad:
             raise WireError(f"{self.name}.{field.name}: {bad}", bad.exception_name) from None
 
-    def write(self, value: Any) -> bytes:
+    def write(self, value: object) -> bytes:
         try:
             number, content = self.take_apart(value)
             if number not in self.fields:
@@ -327,10 +327,12 @@ class Union:
         except _UNFIT as bad:
             raise WireError(f"{self.name}: {bad}") from bad
 
-    def build(self, number: int, value: Any) -> Any:
+    def build(self, number: int, value: object) -> object:
         return number, value
 
-    def take_apart(self, value: Any) -> tuple[int, Any]:
+    def take_apart(self, value: object) -> tuple[int, object]:
+        if not isinstance(value, tuple):
+            raise TypeError(f"{value!r} is no pair of a field's number and its value")
         number, content = value
         return number, content
 
@@ -338,12 +340,12 @@ class Union:
 class ModuleUnion(Union):
     """A FOM module: its text, a ZIP archive or an address."""
 
-    def build(self, number: int, value: Any) -> Any:
-        if number == 1:
-            return value
-        return CompressedModule(value) if number == 2 else ModuleUrl(value)
+    def build(self, number: int, value: object) -> object:
+        if isinstance(value, bytes):
+            return CompressedModule(value)
+        return ModuleUrl(value) if isinstance(value, str) else value
 
-    def take_apart(self, value: Any) -> tuple[int, Any]:
+    def take_apart(self, value: object) -> tuple[int, object]:
         if isinstance(value, CompressedModule):
             return 2, value.data
         if isinstance(value, ModuleUrl):
@@ -356,22 +358,30 @@ class ModuleUnion(Union):
 class Datum:
     """A message that is nothing but bytes: a handle or a logical time."""
 
-    def __init__(self, name: str, read: Callable[[bytes, Time], Any], kinds: Any) -> None:
+    def __init__(
+        self,
+        name: str,
+        read: Callable[[bytes, Time], object],
+        content: Callable[[object], bytes | None],
+    ) -> None:
+        """`content`: the bytes of a value, None if it is of another kind."""
         self.name = name
         self._read = read
-        self._kinds = kinds
-        self._general = Plan(name, (Field(1, "data", "bytes"),), RESULT)
+        self._content = content
+        self._general = MessagePlan(name, (SchemaField(1, "data", "bytes"),), RESULT)
 
-    def read(self, data: bytes, position: int, end: int, time: Time) -> Any:
+    def read(self, data: bytes, position: int, end: int, time: Time) -> object:
         if end - position > 2 and data[position] == 0x0A and position + 2 + data[position + 1] == end:
             if end - position < 0x82:
                 return self._read(data[position + 2 : end], time)
-        return self._read(self._general.read(data, position, end, time), time)
+        content = self._general.read(data, position, end, time)
+        assert isinstance(content, bytes)
+        return self._read(content, time)
 
-    def write(self, value: Any) -> bytes:
-        if not isinstance(value, self._kinds):
+    def write(self, value: object) -> bytes:
+        content = self._content(value)
+        if content is None:
             raise TypeError(f"{value!r} is no {self.name}")
-        content: bytes = value.encode() if self._kinds is not bytes else value
         return b"\x0a" + varint(len(content)) + content if content else b""
 
 
@@ -379,14 +389,26 @@ def _handle_reader(kind: type[Handle]) -> Callable[[bytes, Time], Handle]:
     return lambda data, time: kind.decode(data)  # a federate may have got it from the MOM, length and all
 
 
-def _read_time(data: bytes, time: Time) -> Any:
+def _handle_content(value: object) -> bytes | None:
+    return value if isinstance(value, bytes) else None
+
+
+def _time_content(value: object) -> bytes | None:
+    return value.encode() if isinstance(value, TIMES) else None
+
+
+def _interval_content(value: object) -> bytes | None:
+    return value.encode() if isinstance(value, INTERVALS) else None
+
+
+def _read_time(data: bytes, time: Time) -> LogicalTime:
     try:
         return _factory(time).decode_time(_eight(data))
     except (CouldNotDecode, InvalidLogicalTime) as error:
         raise Malformed(str(error), "InvalidLogicalTime") from None
 
 
-def _read_interval(data: bytes, time: Time) -> Any:
+def _read_interval(data: bytes, time: Time) -> LogicalTimeInterval:
     try:
         return _factory(time).decode_interval(_eight(data))
     except (CouldNotDecode, InvalidLogicalTimeInterval) as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
-from weft.model.deliveries import Delivery, ReceivedInteraction, Reflection
+from weft.model.deliveries import DeliveredInteraction, Delivery, Reflection
 from weft.model.handles import Handle
 from weft.model.packed import Item, PackedValues
 from weft.model.time import HLAfloat64Time, HLAinteger64Time
@@ -108,7 +108,7 @@ class Splicer:
 
     def splice(self, delivery: Delivery) -> bytes | None:
         """The callback, if it brings packed values and no regions, which are not a common form; else None."""
-        if isinstance(delivery, ReceivedInteraction):
+        if isinstance(delivery, DeliveredInteraction):
             received = delivery.values
             if isinstance(received, WireValues) and delivery.regions is None:
                 shared = _shared(received, delivery.interaction_class, delivery.tag)

@@ -6,15 +6,15 @@ import struct
 from collections.abc import Callable
 from enum import Enum
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from weft.model.time import LogicalTimeFactory
 from weft.wire.codec.values import ENUM_EXCEPTIONS, ENUMS
 from weft.wire.protobuf import BYTES, FIXED64, VARINT, Malformed, varint
 
 Time = LogicalTimeFactory | None
-Reader = Callable[[bytes, int, int, Time], Any]  # of data[start:end]
-Writer = Callable[[Any], bytes]
+Reader = Callable[[bytes, int, int, Time], object]  # of data[start:end]
+Writer = Callable[[object], bytes]
 
 DOUBLE = struct.Struct("<d")
 
@@ -23,10 +23,10 @@ class Scalar(NamedTuple):
     """`read` is for what has a length, `convert` for what is a varint; `write` gives no bytes for what is left out."""
 
     wire_type: int
-    default: Any
+    default: object
     write: Writer
     read: Reader
-    convert: Callable[[int], Any]
+    convert: Callable[[int], object]
 
 
 @cache
@@ -41,7 +41,7 @@ def scalar(kind: str) -> Scalar | None:
 # --- reading --------------------------------------------------------------------------------------------------
 
 
-def _unread(data: bytes, start: int, end: int, time: Time) -> Any:
+def _unread(data: bytes, start: int, end: int, time: Time) -> object:
     raise AssertionError("a field that is no bytes")
 
 
@@ -76,35 +76,35 @@ def _enum_reader(kind: type[Enum]) -> Callable[[int], Enum]:
 # --- writing --------------------------------------------------------------------------------------------------
 
 
-def _write_bool(value: Any) -> bytes:
+def _write_bool(value: object) -> bytes:
     return b"\1" if value else b""
 
 
-def _write_uint32(value: Any) -> bytes:
+def _write_uint32(value: object) -> bytes:
     if not isinstance(value, int) or not 0 <= value <= 0xFFFF_FFFF:
         raise ValueError(f"{value!r} is no number from 0 to 2^32-1")
     return varint(value) if value else b""
 
 
-def _write_double(value: Any) -> bytes:
+def _write_double(value: object) -> bytes:
     content = DOUBLE.pack(value)
     return content if any(content) else b""
 
 
-def _write_string(value: Any) -> bytes:
+def _write_string(value: object) -> bytes:
     if not isinstance(value, str):
         raise TypeError(f"{value!r} is no text")
     return value.encode()
 
 
-def _write_bytes(value: Any) -> bytes:
+def _write_bytes(value: object) -> bytes:
     if not isinstance(value, bytes):  # as at a node in the same process
         raise TypeError(f"{value!r} is not bytes")
     return bytes(value)
 
 
 def _enum_writer(kind: type[Enum]) -> Writer:
-    def write(value: Any) -> bytes:
+    def write(value: object) -> bytes:
         if not isinstance(value, kind):
             raise TypeError(f"{value!r} is no {kind.__name__}")
         return varint(value.value) if value.value else b""

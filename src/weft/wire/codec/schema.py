@@ -23,7 +23,7 @@ HLA4_EXCEPTIONS = frozenset(
 EVOLVED_EXCEPTIONS = frozenset(EVOLVED.split())
 
 
-class Field(NamedTuple):
+class SchemaField(NamedTuple):
     number: int
     name: str
     type: str
@@ -32,7 +32,7 @@ class Field(NamedTuple):
     optional: bool = False
 
 
-Message = tuple[Field, ...]
+Message = tuple[SchemaField, ...]
 
 
 class Schema(NamedTuple):
@@ -94,5 +94,5 @@ def _message(fields: Iterable[str]) -> Message:
     for number, field in enumerate(fields, 1):
         name, kind = field.split(":")
         bare = kind.rstrip("*|?")
-        made.append(Field(number, name, bare, "*" in kind, "|" in kind, "?" in kind))
+        made.append(SchemaField(number, name, bare, "*" in kind, "|" in kind, "?" in kind))
     return tuple(made)

@@ -62,32 +62,32 @@ INTERVALS = (HLAinteger64Interval, HLAfloat64Interval)
 class Shape(NamedTuple):
     """`build` makes the value from the list of fields, `fields` makes the fields from the value."""
 
-    build: Callable[[list[Any]], Any]
-    fields: Callable[[Any], Sequence[Any]]
+    build: Callable[..., object]
+    fields: Callable[..., Sequence[object]]
 
 
-def _given(value: Any) -> Sequence[Any]:
+def _given(value: object) -> Sequence[object]:
     if not isinstance(value, (tuple, list)):
         raise TypeError(f"{value!r} is no tuple")
     return value
 
 
-def _nothing(value: Any) -> Sequence[Any]:
+def _nothing(value: object) -> Sequence[object]:
     if value is not None:
         raise TypeError(f"there is no place for {value!r}")
     return ()
 
 
-def _record(kind: type[Any], *names: str) -> Shape:
+def _record(kind: type[object], *names: str) -> Shape:
     if not names:  # a NamedTuple is the tuple of its fields
         return Shape(lambda values: kind(*values), _given)
     return Shape(lambda values: kind(*values), attrgetter(*names))
 
 
-def _collection(made: Callable[[Iterable[Any]], Any], ordered: bool) -> Shape:
+def _collection(made: Callable[[Iterable[object]], object], ordered: bool) -> Shape:
     """A message that is nothing but one repeated field."""
 
-    def elements(value: Any) -> Sequence[Any]:
+    def elements(value: Iterable[object]) -> Sequence[object]:
         return (value if ordered else Unordered(value),)
 
     return Shape(lambda values: made(values[0]), elements)
@@ -96,7 +96,7 @@ def _collection(made: Callable[[Iterable[Any]], Any], ordered: bool) -> Shape:
 class Unordered(NamedTuple):
     """Elements of a set; they go out sorted by their bytes, so that equal sets are equal on the wire."""
 
-    elements: Iterable[Any]
+    elements: Iterable[object]
 
 
 def _retraction(values: list[Any]) -> MessageRetractionReturn:
@@ -109,7 +109,7 @@ def _time_query(values: list[Any]) -> TimeQueryReturn:
     return TimeQueryReturn(valid, time if valid else None)
 
 
-def _time_query_fields(value: Any) -> Sequence[Any]:
+def _time_query_fields(value: object) -> Sequence[object]:
     """The C++ client decodes the time even when it is not valid, so there always is one; zero has the same bytes in
     both representations."""
     valid, time = _given(value)

@@ -11,7 +11,7 @@ them by such a call, so a client that does not know them never gets one.
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Final
 
 from weft.wire.protobuf import BYTES, WireError, tag, varint
 
@@ -44,7 +44,7 @@ def is_own_answer(payload: bytes) -> bool:
     return payload.startswith(_ANSWER)
 
 
-def encode_own(name: str, arguments: tuple[Any, ...], answer: bool = False) -> bytes:
+def encode_own(name: str, arguments: tuple[object, ...], answer: bool = False) -> bytes:
     try:
         content = json.dumps([name, list(arguments)], allow_nan=False).encode()
     except (TypeError, ValueError) as error:
@@ -65,7 +65,7 @@ def with_content(payload: bytes, content: bytes) -> bytes:
     return payload[: len(_MARK)] + varint(len(content)) + content
 
 
-def decode_own(payload: bytes, known: frozenset[str]) -> tuple[str, tuple[Any, ...]]:
+def decode_own(payload: bytes, known: frozenset[str]) -> tuple[str, tuple[object, ...]]:
     """The name, which must be known, and the arguments, which are plain data."""
     try:
         found = json.loads(content_of(payload))

@@ -10,8 +10,6 @@ schema will hardly come to; whoever does not know them passes over them, as prot
 
 from __future__ import annotations
 
-from typing import Any
-
 from weft.model.enums import OrderType
 from weft.model.errors import CouldNotDecode, InvalidLogicalTime
 from weft.model.time import HLAfloat64Time, HLAinteger64Time, LogicalTimeFactory
@@ -101,10 +99,10 @@ def own_time(data: bytes, position: int, end: int) -> bytes | None:
     return found
 
 
-def split_order(service: str, arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], OrderType | None]:
+def split_order(service: str, arguments: tuple[object, ...]) -> tuple[tuple[object, ...], OrderType | None]:
     """The arguments as the schema has them, and the order of the call if it names one."""
-    plain = _ORDERED.get(service)
-    if plain is None or len(arguments) != plain + 2:
+    leading = _ORDERED.get(service)
+    if leading is None or len(arguments) != leading + 2:
         return arguments, None
     *first, time, order = arguments
     if order is not None and not isinstance(order, OrderType):
@@ -113,43 +111,43 @@ def split_order(service: str, arguments: tuple[Any, ...]) -> tuple[tuple[Any, ..
 
 
 def join_order(
-    service: str, arguments: tuple[Any, ...], data: bytes, start: int, end: int
-) -> tuple[Any, ...]:
+    service: str, arguments: tuple[object, ...], data: bytes, start: int, end: int
+) -> tuple[object, ...]:
     """The arguments with the order that the message between these places names."""
-    plain = _ORDERED.get(service)
-    found = None if plain is None else own_field(data, start, end)
-    if plain is None or found is None:
+    leading = _ORDERED.get(service)
+    found = None if leading is None else own_field(data, start, end)
+    if leading is None or found is None:
         return arguments
     try:
         order = OrderType(found)
     except ValueError:
         raise WireError(f"{service}: {found} is no order type", "InvalidOrderType") from None
-    time = arguments[plain] if len(arguments) > plain else None
-    return (*arguments[:plain], time, order)
+    time = arguments[leading] if len(arguments) > leading else None
+    return (*arguments[:leading], time, order)
 
 
-def split_time(service: str, arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], bytes | None]:
+def split_time(service: str, arguments: tuple[object, ...]) -> tuple[tuple[object, ...], bytes | None]:
     """The arguments as the schema has them, and the time as of which the call is to hold, if it names one."""
     form = _TIMED.get(service)
     if form is None or len(arguments) != form[0] + len(form[1]) + 1:
         return arguments, None
-    plain, between = form
+    leading, between = form
     *first, time = arguments
     if not isinstance(time, (HLAinteger64Time, HLAfloat64Time)):
         raise WireError(f"{service}: {time!r} is no logical time")
-    if tuple(first[plain:]) == between:
-        first = first[:plain]
+    if tuple(first[leading:]) == between:
+        first = first[:leading]
     return tuple(first), time.encode()
 
 
 def join_time(
     service: str,
-    arguments: tuple[Any, ...],
+    arguments: tuple[object, ...],
     data: bytes,
     start: int,
     end: int,
     factory: LogicalTimeFactory | None,
-) -> tuple[Any, ...]:
+) -> tuple[object, ...]:
     """The arguments with the time that the message between these places names."""
     form = _TIMED.get(service)
     found = None if form is None else own_time(data, start, end)
@@ -157,11 +155,11 @@ def join_time(
         return arguments
     if factory is None:
         raise WireError(f"{service}: a logical time before there is a federation", "InvalidLogicalTime")
-    plain, between = form
-    given = arguments[plain:] or between
+    leading, between = form
+    given = arguments[leading:] or between
     if len(found) != 8:
         raise WireError(f"{service}: a logical time has 8 bytes, not {len(found)}", "InvalidLogicalTime")
     try:
-        return (*arguments[:plain], *given, factory.decode_time(found))
+        return (*arguments[:leading], *given, factory.decode_time(found))
     except (CouldNotDecode, InvalidLogicalTime) as error:
         raise WireError(f"{service}: {error}", "InvalidLogicalTime") from error

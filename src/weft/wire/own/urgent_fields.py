@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import Any, Final
+from typing import Final
 
 from weft.model.enums import OrderType
 from weft.wire.own.extensions import content_of, is_own, with_content
@@ -83,5 +83,5 @@ def _details(priority: int, details: bytes) -> Urgent:
     if flags & _LONG and len(details) == 1 + _REST.size:
         sub, dynamic = _REST.unpack(details[1:])
     number = flags & 7
-    order: Any = ORDERS[number] if number < len(ORDERS) else None
+    order = ORDERS[number] if number < len(ORDERS) else None
     return priority, order, dynamic, sub, bool(flags & _WATCHED)

@@ -31,19 +31,20 @@ from weft.wire.session.frames import (
     unpack_second,
     unsigned,
 )
-from weft.wire.session.session import Session
+from weft.wire.session.session import FrameSession
 from weft.wire.session.state import (
     ACCEPTED,
     CLIENT_STEPS,
     FOREVER,
+    INVALID_SESSION,
     NEW_SESSION_REASONS,
     PROTOCOL_VERSION,
     RESUME_STATUSES,
     RESUMED,
     Action,
     SessionSettings,
+    SessionStep,
     State,
-    Step,
 )
 
 # Looked up once: the attribute of an Enum costs more than the rest of what these are used in.
@@ -55,9 +56,14 @@ _TERMINATING: Final = State.TERMINATING
 _TERMINATED: Final = State.TERMINATED
 
 DEFAULTS: Final = SessionSettings()
+_FORGOTTEN: Final = (
+    ": the server does not have it (any more).  It was started anew, it waited for this client for too long, or its machine is "
+    "so busy that nobody connected in the session within its limits.greeting_seconds (10 s unless it says otherwise): connect "
+    "again, and on a slow machine with a larger limit"
+)
 
 
-class ClientSession(Session):
+class ClientSession(FrameSession):
     def __init__(self, now: float, settings: SessionSettings = DEFAULTS, first_sequence: int = 0) -> None:
         """CTRL_NEW_SESSION is outgoing from the start."""
         super().__init__(CLIENT_STEPS, False, settings, now, first_sequence)
@@ -108,7 +114,7 @@ class ClientSession(Session):
 
     def resume(self, now: float) -> None:
         """There is a new connection: CTRL_RESUME_REQUEST is outgoing."""
-        self._step(Step.RECONNECT, "")
+        self._step(SessionStep.RECONNECT, "")
         self._heard = now
         last = self.last_received
         self._put(RESUME_REQUEST, NONE, last, pack_two(last, self._history.available_from))
@@ -116,7 +122,7 @@ class ClientSession(Session):
     def terminate(self) -> None:
         """Ask for the end; it has come when the state is TERMINATED.  A dropped session is not resumed for that."""
         running = self.state is _RUNNING
-        self._step(Step.TERMINATE, "this client terminated it")
+        self._step(SessionStep.TERMINATE, "this client terminated it")
         if running:
             self._send_control(TERMINATE_SESSION, b"")
 
@@ -140,7 +146,9 @@ class ClientSession(Session):
         elif kind == SESSION_TERMINATED:
             self._check_control()
             asked = self.state is _TERMINATING
-            self._step(Step.CONFIRM, "this client terminated it" if asked else "the server terminated it")
+            self._step(
+                SessionStep.CONFIRM, "this client terminated it" if asked else "the server terminated it"
+            )
         else:
             raise ProtocolError(f"the server sent {type_name(kind)} while the session was {self.state.value}")
 
@@ -150,7 +158,7 @@ class ClientSession(Session):
             raise ProtocolError(f"the server sent CTRL_NEW_SESSION_STATUS {reason}; expected 0, 1, 2 or 99")
         if reason != ACCEPTED:
             self.refusal = reason
-            self._step(Step.REFUSE, f"the server refused the session: {NEW_SESSION_REASONS[reason]}")
+            self._step(SessionStep.REFUSE, f"the server refused the session: {NEW_SESSION_REASONS[reason]}")
             return
         if self.frame.signed_id == 0 or self.frame.sequence < 0:
             raise ProtocolError(
@@ -158,7 +166,7 @@ class ClientSession(Session):
                 f"{self.frame.sequence}; expected an id other than 0 and a number from 0"
             )
         self._signed_id = self.frame.signed_id
-        self._step(Step.ACCEPT, "")
+        self._step(SessionStep.ACCEPT, "")
 
     def _resumed(self) -> None:
         """The header of this frame is not looked at: some servers have nothing to put there."""
@@ -168,7 +176,8 @@ class ClientSession(Session):
             raise ProtocolError(f"the server sent CTRL_RESUME_STATUS {status}; expected 0, 1, 2 or 99")
         if status != RESUMED:
             self.refusal = status
-            self._step(Step.REFUSE, f"the server refused to resume the session: {RESUME_STATUSES[status]}")
+            why = RESUME_STATUSES[status] + (_FORGOTTEN if status == INVALID_SESSION else "")
+            self._step(SessionStep.REFUSE, f"the server refused to resume the session: {why}")
             return
         if received != NONE and (received < 0 or (self._number - received) & LAST_NUMBER >= HALF):
             raise ProtocolError(f"the server says it received {received}; the last sent was {self._number}")
@@ -177,7 +186,7 @@ class ClientSession(Session):
             raise ProtocolError(
                 f"the server resumes after {received}; frames up to {history.lost} are not kept any more"
             )
-        self._step(Step.RESUME, "")
+        self._step(SessionStep.RESUME, "")
         self._asked = False
         self._outgoing += history.replay(received)
 
@@ -189,7 +198,7 @@ class ClientSession(Session):
 
     # Time
 
-    def _lose(self, step: Step, why: str, now: float) -> None:
+    def _lose(self, step: SessionStep, why: str, now: float) -> None:
         """After the loss of a running session a new connection is tried at once, after an attempt that failed later."""
         if self.state is _RUNNING:
             self._attempt_at = now
@@ -236,10 +245,12 @@ class ClientSession(Session):
             actions.append(Action.CLOSE)
         if self.state is _DROPPED or self.state is _RESUMING:
             if now >= self._dropped_at + self.settings.reconnect:
-                self._step(Step.EXPIRE, f"no connection could be made within {self.settings.reconnect:g} s")
+                self._step(
+                    SessionStep.EXPIRE, f"no connection could be made within {self.settings.reconnect:g} s"
+                )
                 return [*actions, Action.END]
         if self.state is not _DROPPED:
-            self._lose(Step.FALL_SILENT, f"the server was silent for {self.settings.silence:g} s", now)
+            self._lose(SessionStep.FALL_SILENT, f"the server was silent for {self.settings.silence:g} s", now)
         if self.state is not _DROPPED:
             return [*actions, Action.END]
         if now >= self._attempt_at:

@@ -32,7 +32,7 @@ class Bundle:
         self.size = size
 
 
-class History:
+class FrameHistory:
     def __init__(self, first: int, max_frames: int, max_bytes: int) -> None:
         """`first` is the number of the frame that opened the session; HLA frames have later ones."""
         self.size = 0

@@ -14,7 +14,7 @@ from weft.wire.session.server import ServerSession
 from weft.wire.session.state import Action, SessionSettings, State
 
 
-class Delivery:
+class PipedFrame:
     """One HLA frame as it was given to a host."""
 
     def __init__(self, kind: int, sequence: int, answers: int, payload: bytes) -> None:
@@ -36,10 +36,10 @@ class SessionPipe:
         self.now = 0.0
         self.client = ClientSession(self.now, client, client_first)
         self.server = ServerSession(session_id, self.now, server, server_first)
-        self.at_client: list[Delivery] = []
-        self.at_server: list[Delivery] = []
-        self.on_client: Callable[[Delivery], None] | None = None
-        self.on_server: Callable[[Delivery], None] | None = None
+        self.at_client: list[PipedFrame] = []
+        self.at_server: list[PipedFrame] = []
+        self.on_client: Callable[[PipedFrame], None] | None = None
+        self.on_server: Callable[[PipedFrame], None] | None = None
         self.connected = True
         self.status = 0
         """What the server answered to the last greeting."""
@@ -78,7 +78,7 @@ class SessionPipe:
             self.client.feed(data, self.now)
             while self.client.next():
                 frame = self.client.frame
-                delivery = Delivery(frame.type, frame.sequence, frame.answers, frame.payload)
+                delivery = PipedFrame(frame.type, frame.sequence, frame.answers, frame.payload)
                 self.at_client.append(delivery)
                 if self.on_client is not None:
                     self.on_client(delivery)
@@ -133,7 +133,7 @@ class SessionPipe:
         self.server.feed(data, self.now)
         while self.server.next():
             frame = self.server.frame
-            delivery = Delivery(frame.type, frame.sequence, frame.answers, frame.payload)
+            delivery = PipedFrame(frame.type, frame.sequence, frame.answers, frame.payload)
             self.at_server.append(delivery)
             if self.on_server is not None:
                 self.on_server(delivery)

@@ -32,7 +32,7 @@ from weft.wire.session.frames import (
     type_name,
 )
 from weft.wire.session.greeting import Greeting, refuse_resume
-from weft.wire.session.session import Session
+from weft.wire.session.session import FrameSession
 from weft.wire.session.state import (
     ACCEPTED,
     FOREVER,
@@ -48,8 +48,8 @@ from weft.wire.session.state import (
     Action,
     SessionMisuse,
     SessionSettings,
+    SessionStep,
     State,
-    Step,
 )
 
 # Looked up once: the attribute of an Enum costs more than the rest of what these are used in.
@@ -60,7 +60,7 @@ _TERMINATED: Final = State.TERMINATED
 DEFAULTS: Final = SessionSettings()
 
 
-class ServerSession(Session):
+class ServerSession(FrameSession):
     def __init__(
         self, session_id: int, now: float, settings: SessionSettings = DEFAULTS, first_sequence: int = 0
     ) -> None:
@@ -87,10 +87,10 @@ class ServerSession(Session):
         self._last_control = greeting.sequence
         reason = ACCEPTED if greeting.version == PROTOCOL_VERSION else UNSUPPORTED_VERSION
         if reason == ACCEPTED:
-            self._step(Step.ACCEPT, "")
+            self._step(SessionStep.ACCEPT, "")
         else:
             said = f"protocol version {greeting.version} instead of {PROTOCOL_VERSION}"
-            self._step(Step.REFUSE, f"{NEW_SESSION_REASONS[reason]}: the client speaks {said}")
+            self._step(SessionStep.REFUSE, f"{NEW_SESSION_REASONS[reason]}: the client speaks {said}")
         self._put(NEW_SESSION_STATUS, self._number, NONE, pack_one(reason))
         return reason
 
@@ -112,9 +112,9 @@ class ServerSession(Session):
         status = self._judge(greeting)
         if status != RESUMED:
             self._send_control(RESUME_STATUS, pack_two(status, self.last_received))
-            self._step(Step.REFUSE, f"the session could not be resumed: {RESUME_STATUSES[status]}")
+            self._step(SessionStep.REFUSE, f"the session could not be resumed: {RESUME_STATUSES[status]}")
             return status
-        self._step(Step.RESUME, "")
+        self._step(SessionStep.RESUME, "")
         self._heard = now
         self._send_control(RESUME_STATUS, pack_two(RESUMED, self.last_received))
         self._outgoing += self._history.replay(greeting.last_received)
@@ -218,7 +218,7 @@ class ServerSession(Session):
             self._send_control(HEARTBEAT_RESPONSE, pack_one(self.frame.sequence))
         elif kind == TERMINATE_SESSION:
             self._send_control(SESSION_TERMINATED, b"")
-            self._step(Step.TERMINATE, "the client terminated it")
+            self._step(SessionStep.TERMINATE, "the client terminated it")
         else:
             raise ProtocolError(
                 f"the client sent {type_name(kind)} in a running session; it begins a connection"
@@ -238,10 +238,12 @@ class ServerSession(Session):
         if now < self.next_deadline():
             return []
         if self.state is _DROPPED:
-            self._step(Step.EXPIRE, f"the client did not resume it within {self.settings.reconnect:g} s")
+            self._step(
+                SessionStep.EXPIRE, f"the client did not resume it within {self.settings.reconnect:g} s"
+            )
             return [Action.END]
         if self.state is _NEW:
             self.discard("the client never began it")
             return [Action.CLOSE, Action.END]
-        self._lose(Step.FALL_SILENT, "", now)
+        self._lose(SessionStep.FALL_SILENT, "", now)
         return [Action.CLOSE]

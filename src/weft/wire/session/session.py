@@ -44,8 +44,8 @@ from weft.wire.session.frames import (
     type_name,
     unsigned,
 )
-from weft.wire.session.history import Bundle, History
-from weft.wire.session.state import SessionMisuse, SessionSettings, State, Step
+from weft.wire.session.history import Bundle, FrameHistory
+from weft.wire.session.state import SessionMisuse, SessionSettings, SessionStep, State
 
 if TYPE_CHECKING:
     from mypy_extensions import i64
@@ -61,12 +61,12 @@ _TERMINATED: Final = State.TERMINATED
 _BUNDLE: Final = 256 << 10  # bytes
 
 
-class Session:
+class FrameSession:
     """One side of a session; see ServerSession and ClientSession."""
 
     def __init__(
         self,
-        steps: dict[State, dict[Step, State]],
+        steps: dict[State, dict[SessionStep, State]],
         is_server: bool,
         settings: SessionSettings,
         now: float,
@@ -82,7 +82,7 @@ class Session:
         self._signed_id: i64 = 0
         self._steps = steps
         self._peer = "client" if is_server else "server"
-        self._history = History(first_sequence, settings.history_frames, settings.history_bytes)
+        self._history = FrameHistory(first_sequence, settings.history_frames, settings.history_bytes)
         self._writer = FrameWriter()  # HLA frames, until they are taken
         self._bundle_frames = max(1, settings.history_frames // 8)
         self._bundle_bytes = min(_BUNDLE, settings.history_bytes // 8)
@@ -135,7 +135,7 @@ class Session:
         `gone`: for how long the peer had shown no sign of life by then; that counts as time of the loss.
         """
         running = self.state is _RUNNING
-        self._lose(Step.LOSE, f"the connection to the {self._peer} was lost", now)
+        self._lose(SessionStep.LOSE, f"the connection to the {self._peer} was lost", now)
         if running:
             self._dropped_at = now - gone
 
@@ -153,7 +153,7 @@ class Session:
         self._writer.take()
         self._outgoing = []
         self._outgoing_bytes = 0
-        self._step(Step.DISCARD, why)
+        self._step(SessionStep.DISCARD, why)
 
     # Receiving
 
@@ -217,7 +217,7 @@ class Session:
         )
 
     def _fault(self, why: str) -> None:
-        self._step(Step.FAULT, why)
+        self._step(SessionStep.FAULT, why)
 
     # Sending
 
@@ -273,7 +273,7 @@ class Session:
 
     # States
 
-    def _step(self, step: Step, why: str) -> None:
+    def _step(self, step: SessionStep, why: str) -> None:
         state = self._steps[self.state].get(step)
         if state is None:
             raise SessionMisuse(f"{step.value}: this cannot happen to a session that is {self.state.value}")
@@ -285,7 +285,7 @@ class Session:
         self._connected = state is _RUNNING or state is _TERMINATING
         self._open = state in (_RUNNING, _DROPPED, _RESUMING)
 
-    def _lose(self, step: Step, why: str, now: float) -> None:
+    def _lose(self, step: SessionStep, why: str, now: float) -> None:
         """Nothing of the old connection is left: neither half a frame, nor what was about to be sent on it."""
         if self.state is _RUNNING:
             self._dropped_at = now

@@ -25,7 +25,7 @@ from weft.wire.session.frames import HEADER_SIZE, LAST_NUMBER
 
 PROTOCOL_VERSION: Final = 1
 
-# Reasons of NEW_SESSION_STATUS.  Any other value makes a client reject the frame.
+# Reasons of NEW_SESSION_STATUS.  Every other value makes a client reject the frame.
 ACCEPTED: Final = 0
 UNSUPPORTED_VERSION: Final = 1
 OUT_OF_RESOURCES: Final = 2
@@ -64,7 +64,7 @@ class State(Enum):
     TERMINATED = "terminated"
 
 
-class Step(Enum):
+class SessionStep(Enum):
     ACCEPT = "the server accepts the new session"
     REFUSE = "the server refuses to start or to resume it"
     LOSE = "the connection is lost"
@@ -87,71 +87,71 @@ class Action(Enum):
     END = "the session is over: forget it, and on a server resign its federate"
 
 
-_ALWAYS_OVER: Final = dict.fromkeys(Step, State.TERMINATED)
-_OVER: Final = {Step.DISCARD: State.TERMINATED, Step.FAULT: State.TERMINATED}
+_ALWAYS_OVER: Final = dict.fromkeys(SessionStep, State.TERMINATED)
+_OVER: Final = {SessionStep.DISCARD: State.TERMINATED, SessionStep.FAULT: State.TERMINATED}
 
-CLIENT_STEPS: Final[dict[State, dict[Step, State]]] = {
+CLIENT_STEPS: Final[dict[State, dict[SessionStep, State]]] = {
     State.NEW: {
-        Step.ACCEPT: State.RUNNING,
-        Step.REFUSE: State.TERMINATED,
-        Step.LOSE: State.TERMINATED,
-        Step.FALL_SILENT: State.TERMINATED,
-        Step.TERMINATE: State.TERMINATED,
+        SessionStep.ACCEPT: State.RUNNING,
+        SessionStep.REFUSE: State.TERMINATED,
+        SessionStep.LOSE: State.TERMINATED,
+        SessionStep.FALL_SILENT: State.TERMINATED,
+        SessionStep.TERMINATE: State.TERMINATED,
         **_OVER,
     },
     State.RUNNING: {
-        Step.LOSE: State.DROPPED,
-        Step.FALL_SILENT: State.DROPPED,
-        Step.TERMINATE: State.TERMINATING,
-        Step.CONFIRM: State.TERMINATED,
+        SessionStep.LOSE: State.DROPPED,
+        SessionStep.FALL_SILENT: State.DROPPED,
+        SessionStep.TERMINATE: State.TERMINATING,
+        SessionStep.CONFIRM: State.TERMINATED,
         **_OVER,
     },
     State.DROPPED: {
-        Step.LOSE: State.DROPPED,
-        Step.RECONNECT: State.RESUMING,
-        Step.EXPIRE: State.TERMINATED,
-        Step.TERMINATE: State.TERMINATED,
+        SessionStep.LOSE: State.DROPPED,
+        SessionStep.RECONNECT: State.RESUMING,
+        SessionStep.EXPIRE: State.TERMINATED,
+        SessionStep.TERMINATE: State.TERMINATED,
         **_OVER,
     },
     State.RESUMING: {
-        Step.RESUME: State.RUNNING,
-        Step.REFUSE: State.TERMINATED,
-        Step.LOSE: State.DROPPED,
-        Step.FALL_SILENT: State.DROPPED,
-        Step.EXPIRE: State.TERMINATED,
-        Step.TERMINATE: State.TERMINATED,
+        SessionStep.RESUME: State.RUNNING,
+        SessionStep.REFUSE: State.TERMINATED,
+        SessionStep.LOSE: State.DROPPED,
+        SessionStep.FALL_SILENT: State.DROPPED,
+        SessionStep.EXPIRE: State.TERMINATED,
+        SessionStep.TERMINATE: State.TERMINATED,
         **_OVER,
     },
     State.TERMINATING: {
-        Step.CONFIRM: State.TERMINATED,
-        Step.LOSE: State.TERMINATED,
-        Step.FALL_SILENT: State.TERMINATED,
-        Step.TERMINATE: State.TERMINATING,
+        SessionStep.CONFIRM: State.TERMINATED,
+        SessionStep.LOSE: State.TERMINATED,
+        SessionStep.FALL_SILENT: State.TERMINATED,
+        SessionStep.TERMINATE: State.TERMINATING,
         **_OVER,
     },
     State.TERMINATED: _ALWAYS_OVER,
 }
 
-SERVER_STEPS: Final[dict[State, dict[Step, State]]] = {
+SERVER_STEPS: Final[dict[State, dict[SessionStep, State]]] = {
     State.NEW: {
-        Step.ACCEPT: State.RUNNING,
-        Step.REFUSE: State.TERMINATED,
-        Step.LOSE: State.TERMINATED,
+        SessionStep.ACCEPT: State.RUNNING,
+        SessionStep.REFUSE: State.TERMINATED,
+        SessionStep.LOSE: State.TERMINATED,
         **_OVER,
     },
     State.RUNNING: {
-        Step.LOSE: State.DROPPED,
-        Step.FALL_SILENT: State.DROPPED,
-        Step.RESUME: State.RUNNING,  # the old connection only looked open
-        Step.REFUSE: State.TERMINATED,
-        Step.TERMINATE: State.TERMINATED,
+        SessionStep.LOSE: State.DROPPED,
+        SessionStep.FALL_SILENT: State.DROPPED,
+        SessionStep.RESUME: State.RUNNING,  # the old connection only looked open
+        SessionStep.REFUSE: State.TERMINATED,
+        SessionStep.TERMINATE: State.TERMINATED,
         **_OVER,
     },
     State.DROPPED: {
-        Step.LOSE: State.DROPPED,
-        Step.RESUME: State.RUNNING,
-        Step.REFUSE: State.TERMINATED,
-        Step.EXPIRE: State.TERMINATED,
+        SessionStep.LOSE: State.DROPPED,
+        SessionStep.RESUME: State.RUNNING,
+        SessionStep.REFUSE: State.TERMINATED,
+        SessionStep.EXPIRE: State.TERMINATED,
         **_OVER,
     },
     State.TERMINATED: _ALWAYS_OVER,

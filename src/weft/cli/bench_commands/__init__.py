@@ -1,1 +1,0 @@
-"""The parts of `weft bench`, a module each."""

@@ -1,0 +1,1 @@
+"""Federates and their services; tests of services run in several placements (conftest.py)."""
