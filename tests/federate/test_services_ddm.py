@@ -109,10 +109,10 @@ def test_regions_end_with_their_federate(f: Federation) -> None:
     f.rti[1]._lose_connection()
     f.present.discard(1)
     f.drain(0)
-    assert wanted not in f.state().regions
+    assert wanted not in f.state().ddm.regions
     tank = register_at(f, 0, "Name", region(f, 0, 0, 4))
     f.update(0, tank, TANK, "Name")
-    assert f.state().regions_created == 2
+    assert f.state().ddm.created == 2
 
 
 # --- updates ----------------------------------------------------------------------------------------------------

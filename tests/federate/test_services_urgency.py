@@ -299,7 +299,9 @@ def test_what_makes_no_sense_is_refused(placement: Placement) -> None:
         with refused(RTIinternalError):
             rti._call("correlate", (["all"], False, 0))
         assert rti.query_qos()["groups"] == [number]
-        assert f.state().members[f.handle(0)].qos.classes == {}
+        qos = f.state().members[f.handle(0)].qos
+        assert qos is not None
+        assert qos.classes == {}
 
 
 # --- the law, from end to end -------------------------------------------------------------------------------------

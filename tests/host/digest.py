@@ -27,20 +27,22 @@ def digest(federation: Federation) -> dict[str, Any]:
     return {
         "home": federation.home,
         "sequence": federation.sequence,
-        "joined": federation.federates_joined,
-        "registered": federation.instances_registered,
+        "joined": federation.membership.joined,
+        "registered": federation.objects.registered,
         "members": [_member(member) for member in federation.members.values()],
-        "seats": [None if member is None else member.handle for member in federation.seats],
+        "seats": [None if member is None else member.handle for member in federation.membership.seats],
         "instances": [_instance(instance) for instance in federation.instances.values()],
-        "names": {name: instance.handle for name, instance in federation.instance_names.items()},
-        "by class": {cls: list(found) for cls, found in federation.instances_of.items() if found},
+        "names": {name: instance.handle for name, instance in federation.objects.names.items()},
+        "by class": {cls: list(found) for cls, found in federation.objects.of_class.items() if found},
         "regions": regions_data(federation),
-        "reserved": list(federation.reserved_names.items()),
+        "reserved": list(federation.objects.reserved.items()),
         "points": [
             (label, point.tag, list(point.waiting), list(point.achieved.items()), point.everyone)
             for label, point in federation.points.items()
         ],
-        "paused": [] if federation.halt is None else (plain(federation, federation.halt.since) or []),
+        "paused": []
+        if federation.clock.halt is None
+        else (plain(federation, federation.clock.halt.since) or []),
         "classes": [entry.name for entry in federation.catalog.object_classes.values()],
         "interactions": [entry.name for entry in federation.catalog.interaction_classes.values()],
     }
@@ -90,8 +92,8 @@ def check_agreement(network: SimulatedNetwork, *names: str) -> None:
     """Of a settled network: every node that runs holds what the home holds, and members and sessions match."""
     nodes = {node.name: node for node in running(network, *names)}
     for node in nodes.values():
-        assert not node._waiting, f"{node.name} still waits: {node._waiting}"
-        assert not node._early, f"{node.name} still keeps {node._early}"
+        assert not node.calls.waiting, f"{node.name} still waits: {node.calls.waiting}"
+        assert not node.calls.early, f"{node.name} still keeps {node.calls.early}"
         for federation in node.federations.values():
             home = nodes[federation.home].federations[federation.name]
             assert digest(federation) == digest(home), f"{node.name} and {home.home} differ"

@@ -121,7 +121,7 @@ def test_a_wrong_key_opens_nothing(wrong: str, tmp_path: Path, monkeypatch: pyte
             assert str(mine / OPERATOR_KEY) in str(caught.value)
         with pytest.raises(NotConnected):
             rti.steer("pause", NAME)
-        assert running.ask(lambda server: server.board.node.federations[NAME].halt) is None
+        assert running.ask(lambda server: server.board.node.federations[NAME].clock.halt) is None
 
 
 def test_a_federate_cannot_steer(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_federate_cannot_steer(tmp_path: Path) -> None:
             assert str(tmp_path / OPERATOR_KEY) in str(caught.value)
         with connected(running) as stranger, pytest.raises(Unauthorized):
             stranger.rti.steer("pause", NAME)
-        assert running.ask(lambda server: server.board.node.federations[NAME].halt) is None
+        assert running.ask(lambda server: server.board.node.federations[NAME].clock.halt) is None
         assert running.ask(lambda server: len(server.board.node.federations[NAME].members)) == 1
 
 

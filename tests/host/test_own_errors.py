@@ -20,7 +20,7 @@ from weft import CallbackModel, ResignAction, RTIambassador
 from weft.cli.data import object_model
 from weft.host.in_process.embedded import EmbeddedNode
 from weft.kernel.message import pipeline
-from weft.kernel.node import command_log, directory, node, pausing
+from weft.kernel.node import command_log, directory, pausing
 from weft.model.errors import RTIexception, RTIinternalError
 
 pytestmark = pytest.mark.plants
@@ -113,12 +113,12 @@ def goes_on(nodes: dict[str, Running]) -> None:
 
 
 CASES = [
-    ("at the home", directory.Homes, "_members_report", "list_federation_execution_members", (NAME,)),
-    ("at the directory", directory.Homes, "_locate", "join_federation_execution", ("kind", "other")),
-    ("at the directory", directory.Homes, "_grant", "create_federation_execution", ("new", [fom()])),
+    ("at the home", directory.Executions, "_members_report", "list_federation_execution_members", (NAME,)),
+    ("at the directory", directory.Directory, "locate", "join_federation_execution", ("kind", "other")),
+    ("at the directory", directory.Directory, "grant", "create_federation_execution", ("new", [fom()])),
     ("while a snapshot is made", command_log, "snapshot", "join_federation_execution", ("kind", NAME)),
     ("while it joins", command_log, "join", "join_federation_execution", ("kind", NAME)),
-    ("while a snapshot is read", node, "restored", "join_federation_execution", ("kind", NAME)),
+    ("while a snapshot is read", directory, "restored", "join_federation_execution", ("kind", NAME)),
 ]
 
 
@@ -170,11 +170,11 @@ def test_a_node_that_cannot_carry_out_what_all_do_loses_that_federation_only(
     second, ears = connected(nodes["S2"])
     second.join_federation_execution("second", "second", NAME)
     kind = second.get_object_class_handle("Vehicle")
-    there = nodes["S2"].server.board.node
+    there = nodes["S2"].server.board.node.commands
     plant.into(
         command_log.Commands,
-        "_carry_out",
-        lambda at, *rest: at is there and rest[3] == "publish_interaction_class",
+        "carry_out",
+        lambda at, step, asked, *_: at is there and asked.service == "publish_interaction_class",
     )
     found = answer(lambda: second.publish_interaction_class(second.get_interaction_class_handle("Event")))
     assert isinstance(found, RTIinternalError), found

@@ -157,7 +157,7 @@ def test_a_home_that_begins_anew_knows_what_regions_are_when() -> None:
     network.run_until(lambda: False, network.clock.now + 0.3)
     network.restart("B")
     network.settle()
-    region = state(network, "B").regions[blue.ear]
+    region = state(network, "B").ddm.regions[blue.ear]
     assert region.timeline is not None
     assert region.timeline.times == [20]
     blue.ask(30)
@@ -228,7 +228,7 @@ def _size(federation: Federation) -> int:
     return (
         len(distribution.log)
         + sum(len(one.log) + len(one.versions) + len(one.members) for one in lists)
-        + sum(len(r.timeline.times) for r in federation.regions.values() if r.timeline is not None)
+        + sum(len(r.timeline.times) for r in federation.ddm.regions.values() if r.timeline is not None)
         + sum(len(member.timing.given) + len(member.timing.changes) for member in federation.members.values())
     )
 

@@ -137,7 +137,7 @@ def test_a_destroyed_federation_takes_nothing_into_the_next_one() -> None:
     two.create()
     two.join()
     assert network.node("S2").federations[NAME].home == "S2"
-    assert network.node("S2").federations[NAME].instances_registered == 0
+    assert network.node("S2").federations[NAME].objects.registered == 0
 
 
 def test_a_join_brings_its_modules_to_all_nodes() -> None:

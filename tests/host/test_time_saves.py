@@ -55,7 +55,7 @@ def complete(network: FabricNetwork, made: list[Seat]) -> None:
 
 
 def held(network: FabricNetwork, node: str) -> Any:
-    return network.node(node).federations[NAME].save_limit
+    return network.node(node).federations[NAME].saves.limit
 
 
 def test_a_grant_that_the_home_has_not_heard_of_is_not_passed_over() -> None:

@@ -41,10 +41,11 @@ def twin(node: Node, now: float) -> Node:
     assert snapshot(made, now) == data
     made.execution, made.home, made.sequence = original.execution, original.home, original.sequence
     other = Node(node.name)
-    other._sessions_opened = node._sessions_opened
-    other._founded = node._founded
-    other.homes = dict(node.homes)
-    other.federations = {**node.federations, NAME: made}
+    other.sessions_opened = node.sessions_opened
+    other.executions.founded = node.executions.founded
+    other.homes.update(node.homes)
+    other.federations.update(node.federations)
+    other.federations[NAME] = made
     for number, session in node.sessions.items():
         other.open_session()
         copy = other.sessions.pop(next(reversed(other.sessions)))
@@ -54,7 +55,7 @@ def twin(node: Node, now: float) -> Node:
         if session.member is not None:
             copy.member = made.members.get(session.member.handle)
         other.sessions[number] = copy
-    other._sessions_opened = node._sessions_opened
+    other.sessions_opened = node.sessions_opened
     assert digest(made) == digest(original)
     return other
 

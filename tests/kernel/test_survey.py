@@ -79,7 +79,7 @@ def test_cells_begin_where_another_channel_does(count: int) -> None:
     for place in range(LANES):
         rti.set_range_bounds(region, lane, RangeBounds(place, place + 1))
         rti.commit_region_modifications({region})
-        extent = federation.regions[region].extent
+        extent = federation.ddm.regions[region].extent
         assert extent is not None
         places.append(federation.channels.interaction_cells(entry, (extent,)))
     begin = [0] + [place for place in range(1, LANES) if places[place] != places[place - 1]]
