@@ -73,7 +73,8 @@ PUBLIC = {
     "weft.recorder": ["COLUMNS", "KINDS", "VERSION", "Book", "BookBatch", "Column"],
     "weft.recorder.timeline": [
         "Activation", "Ended", "Figures", "KINDS", "Laxity", "Lost", "Miss", "Picture", "Push", "Row", "SCRIPT", "TIP",
-        "TIPS", "Table", "TimeWindow", "TimelineLane", "busy", "cut", "endings", "extent", "figures", "figures_by_priority", "html_page",
+        "TIPS", "Table", "TimeWindow", "TimelineLane",
+        "busy", "cut", "endings", "extent", "figures", "figures_by_priority", "html_page",
         "html_parts", "html_table", "lanes", "laxity", "page_style", "page_text", "picture", "rows_of", "share_processor",
     ],
     "weft.wire": [

@@ -14,7 +14,7 @@ from host.served import WAIT, Running, eventually
 from weft.fabric import Domains, Topology
 from weft.host.mesh.node import FabricNode
 from weft.host.server.server import Server, run_loop
-from weft.host.settings import DdmSettings, FabricSettings, RecordSettings, ServeSettings, Settings
+from weft.host.settings import FabricSettings, MeshDdmSettings, RecordSettings, ServeSettings, Settings
 
 QUICK = FabricSettings(lost_seconds=10.0, retry_seconds=0.02, retry_most_seconds=0.1)
 PAIR = Topology(("S1", "S2"), {"A": ("S1", "S2")})
@@ -24,7 +24,7 @@ PAIR = Topology(("S1", "S2"), {"A": ("S1", "S2")})
 def serving_mesh(
     topology: Topology = PAIR,
     record: str = "",
-    ddm: DdmSettings | None = None,
+    ddm: MeshDdmSettings | None = None,
     run_directory: str = "",
     changed: Callable[[Domains], Domains] = lambda domains: domains,
 ) -> Iterator[dict[str, Running]]:
@@ -33,7 +33,7 @@ def serving_mesh(
     settings = Settings(
         ServeSettings(port=0),
         fabric=QUICK,
-        ddm=ddm or DdmSettings(),
+        ddm=ddm or MeshDdmSettings(),
         record=RecordSettings(directory=record, seconds=0.05),
     )
     started = threading.Event()

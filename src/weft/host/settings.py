@@ -125,7 +125,7 @@ class FabricSettings:
 
 
 @dataclass(frozen=True)
-class DdmSettings:
+class MeshDdmSettings:
     """Data distribution management between nodes; see docs/explanation/ddm.md."""
 
     rid: str = ""  # a RID file: strategy, partitions and channels of the federations that are created here
@@ -195,7 +195,7 @@ class Settings:
     limits: LimitSettings = field(default_factory=LimitSettings)
     security: SecuritySettings = field(default_factory=SecuritySettings)
     fabric: FabricSettings = field(default_factory=FabricSettings)
-    ddm: DdmSettings = field(default_factory=DdmSettings)
+    ddm: MeshDdmSettings = field(default_factory=MeshDdmSettings)
     channel: ChannelSettings = field(default_factory=ChannelSettings)
     record: RecordSettings = field(default_factory=RecordSettings)
     console: ConsoleSettings = field(default_factory=ConsoleSettings)
@@ -211,7 +211,7 @@ _SECTIONS: dict[str, type] = {
     "limits": LimitSettings,
     "security": SecuritySettings,
     "fabric": FabricSettings,
-    "ddm": DdmSettings,
+    "ddm": MeshDdmSettings,
     "channel": ChannelSettings,
     "record": RecordSettings,
     "console": ConsoleSettings,
@@ -232,7 +232,7 @@ def load_settings(
     return Settings(**{section: kind(**chosen[section]) for section, kind in _SECTIONS.items()})
 
 
-def read_rid(ddm: DdmSettings) -> Source | None:
+def read_rid(ddm: MeshDdmSettings) -> Source | None:
     """The RID file, if one is named.  It is understood where a federation is created; here it is only checked to be one."""
     if not ddm.rid:
         return None

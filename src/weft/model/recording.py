@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, Final, Protocol
 
-Pattern = tuple[tuple[str, Any], ...]
+Pattern = tuple[tuple[str, object], ...]
 """What rows of a shape have in common: columns and values, lists as tuples.  Only hashable values."""
 
 EACH: Final = "each"
@@ -27,8 +27,8 @@ def rows_in(patterns: tuple[Pattern, ...]) -> int:
     """How many rows a shape is."""
     count = 0
     for pattern in patterns:
-        last = pattern[-1]
-        count += len(last[1]) if last[0] == EACH else 1
+        column, value = pattern[-1]
+        count += len(value) if column == EACH and isinstance(value, tuple) else 1
     return count
 
 
@@ -38,8 +38,10 @@ def spread(patterns: tuple[Pattern, ...]) -> list[dict[str, Any]]:
 
 
 def _rows_of(pattern: Pattern) -> list[Pattern]:
-    last = pattern[-1]
-    return [one + pattern[:-1] for one in last[1]] if last[0] == EACH else [pattern]
+    column, value = pattern[-1]
+    if column != EACH or not isinstance(value, tuple):
+        return [pattern]
+    return [one + pattern[:-1] for one in value]
 
 
 class ChannelEntry(Protocol):

@@ -28,7 +28,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.set_defaults(func=run)
 
 
-class DeadLetter(TypedDict):
+class KeptDeadLetter(TypedDict):
     """An event that an agent could not react to."""
 
     value: object
@@ -44,7 +44,7 @@ class JournalFacts(TypedDict):
     fingerprint: str
     queues: dict[str, int]
     agents: dict[str, object]
-    dead_letters: list[DeadLetter]
+    dead_letters: list[KeptDeadLetter]
 
 
 def run(arguments: argparse.Namespace) -> int:

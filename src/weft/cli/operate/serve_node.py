@@ -15,7 +15,7 @@ from weft.fabric import Domains
 from weft.host.mesh.agents import load_agent
 from weft.host.mesh.journal import set_aside
 from weft.host.mesh.node import FabricNode, read_domains
-from weft.host.settings import DdmSettings, FabricSettings, Settings
+from weft.host.settings import FabricSettings, MeshDdmSettings, Settings
 from weft.model.errors import SettingsError
 
 
@@ -27,7 +27,7 @@ class NodePlan:
     domains: Domains
     folder: Path
     settings: FabricSettings
-    ddm: DdmSettings
+    ddm: MeshDdmSettings
     journal: Path | None
     agents: tuple[str, ...] = ()
     status: float | None = None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Ts = TypeVarTuple("Ts")
 
 
-class Timer(Protocol):
+class LoopTimer(Protocol):
     """As asyncio has them; `when()` would be a call more in every pass."""
 
     _when: float
@@ -44,7 +44,7 @@ class DrivenLoop(asyncio.SelectorEventLoop):
 
     def __init__(self, drive: Drive) -> None:
         self._drive = drive
-        self._scheduled: list[Timer] = []  # asyncio's own: timers, as a heap …
+        self._scheduled: list[LoopTimer] = []  # asyncio's own: timers, as a heap …
         self._ready: deque[asyncio.Handle]  # … what is to be done in the next pass …
         self._selector: Selector  # … and its selector
         super().__init__(Selector(drive))

@@ -33,7 +33,7 @@ from weft.host.mesh.journal import Journal
 from weft.host.mesh.limits import Room
 from weft.host.mesh.multicast import Casting, GroupSettings
 from weft.host.mesh.reach import Reach, read_table
-from weft.host.settings import DdmSettings, FabricSettings
+from weft.host.settings import FabricSettings, MeshDdmSettings
 from weft.model.errors import FabricError, SettingsError
 from weft.model.log_text import ERROR, WARNING, LogText
 
@@ -59,7 +59,7 @@ class Mesh:
         settings: FabricSettings | None = None,
         journal: Path | None = None,
         folder: Path = Path(),
-        ddm: DdmSettings | None = None,
+        ddm: MeshDdmSettings | None = None,
     ) -> None:
         """`journal`: its file; without one nothing survives the process.  `folder`: where the domains file is."""
         topology = domains.topology
@@ -74,7 +74,7 @@ class Mesh:
         self._own = topology.numbers[name]
         self._reach = Reach(topology, self._own)
         self.links = Links(domains, name, self.settings, self, report, folder)
-        groups = _group_settings(domains.addresses[name], ddm or DdmSettings())
+        groups = _group_settings(domains.addresses[name], ddm or MeshDdmSettings())
         self._casting = Casting(groups, topology, name, bool(domains.ca), self._was_cast, report)
         self.journal: Journal | None = None
         if journal is not None:
@@ -534,6 +534,6 @@ class Mesh:
             self.failed.set_result(why)
 
 
-def _group_settings(address: str, ddm: DdmSettings) -> GroupSettings:
+def _group_settings(address: str, ddm: MeshDdmSettings) -> GroupSettings:
     host, port = split_address(address)
     return GroupSettings(ddm.multicast_port or port, ddm.multicast_interface or host, ddm.multicast_hops)

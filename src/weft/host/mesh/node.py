@@ -23,7 +23,7 @@ from weft.host.carrier import Port
 from weft.host.event_channel.links import ChannelLinks
 from weft.host.mesh.agents import Engine, Reacting, load_agent
 from weft.host.mesh.mesh import Mesh
-from weft.host.settings import DdmSettings, FabricSettings
+from weft.host.settings import FabricSettings, MeshDdmSettings
 from weft.model.errors import SettingsError
 from weft.model.records import Source
 
@@ -38,7 +38,7 @@ class FabricNode:
         journal: Path | None = None,
         folder: Path = Path(),
         agents: Mapping[str, Reacting] | None = None,
-        ddm: DdmSettings | None = None,
+        ddm: MeshDdmSettings | None = None,
     ) -> None:
         """`agents`: besides those of the domains file, which are loaded here if they live on this node."""
         self.domains = domains

@@ -28,7 +28,7 @@ from weft.kernel.state.parcels import Data
 from weft.kernel.state.recipients import count_received
 from weft.kernel.state.region_state import Extents, OwnedRegion, Where
 from weft.kernel.state.step import Step
-from weft.kernel.state.topics import EVERYWHERE, Condition, Distribution, Logged, Name, Topic
+from weft.kernel.state.topics import EVERYWHERE, Condition, Distribution, LoggedMessage, Name, Topic
 from weft.kernel.time import tso_queue
 from weft.model.deliveries import AttributeValues, Reflection, is_timestamped
 from weft.model.errors import InvalidLogicalTime
@@ -65,7 +65,7 @@ class DeliveryAsOf(Distribution):
         federation = step.federation
         member = step.member
         message.own()
-        logged = Logged(message)
+        logged = LoggedMessage(message)
         require_before_tbound(federation, member, logged.time)
         at = message.at
         topic = topic_of(federation, entry.handle, federation.catalog.available_to_interaction_class(entry))
@@ -100,7 +100,7 @@ class DeliveryAsOf(Distribution):
         federation = step.federation
         member = step.member
         message.own()
-        logged = Logged(message)
+        logged = LoggedMessage(message)
         require_before_tbound(federation, member, logged.time)
         where = matching.part_of(matching_at_time.where_is(federation, instance, logged.time), sent)
         message.where = where
@@ -392,7 +392,7 @@ def _boxes(topic: Topic, how: Any, extent: Any) -> tuple[Any, ...]:
 
 def log_again(federation: Federation, message: Interaction | Update) -> None:
     """Of a federation that was restored.  Who wants it has it: a save waits for what is under way."""
-    logged = Logged(message)
+    logged = LoggedMessage(message)
     if isinstance(message, Interaction):
         entry = federation.catalog.interaction_classes[message.interaction_class]
         available = federation.catalog.available_to_interaction_class(entry)

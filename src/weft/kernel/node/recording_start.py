@@ -177,7 +177,7 @@ class _Standing:
             nearest = discovery.would_discover(federation, member, instance.entry, instance.owners, where)
             if nearest is not None and federation.known_class(member, instance) != nearest:
                 row = plain("call", "local_delete_object_instance", member, ("class", instance.entry.name))
-                more = {"detail": IN_FORCE}
+                more: dict[str, object] = {"detail": IN_FORCE}
                 note(self.turn, self.recorder, row, thing=instance.handle.number, more=more)
 
     # --- logical time -------------------------------------------------------------------------------------------

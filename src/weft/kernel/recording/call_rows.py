@@ -103,7 +103,7 @@ def _any_other(step: Step, recorder: Recorder, service: str, arguments: tuple[An
     member = step.member
     thing = NO_OBJECT
     row = plain("call", service, member)
-    more: dict[str, Any] | None = None
+    more: dict[str, object] | None = None
     for one in (value, *arguments):
         if isinstance(one, ObjectInstanceHandle):
             thing = one.number
@@ -135,7 +135,7 @@ def _region(step: Step, recorder: Recorder, service: str, arguments: tuple[Any, 
             note(turn, recorder, row, time=time, more=more, member=member)
 
 
-def _region_bounds(federation: Federation, handle: RegionHandle, time: Any) -> dict[str, Any]:
+def _region_bounds(federation: Federation, handle: RegionHandle, time: Any) -> dict[str, object]:
     region = federation.regions.get(handle)
     if region is None:
         return {}
@@ -164,7 +164,7 @@ def _declared(step: Step, recorder: Recorder, service: str, arguments: tuple[Any
     time = None if timed is None else timed[0]
     rates = [one for one in arguments[1:] if isinstance(one, str)]
     rate = rates[0] if rates else ""
-    more: dict[str, Any] = {"detail": f"update rate {rate}"} if rate else {}
+    more: dict[str, object] = {"detail": f"update rate {rate}"} if rate else {}
     if not with_regions:
         items = () if len(arguments) < 2 else _names(entry, arguments[1])
         note(turn, recorder, (*row, ("items", items)), more=more or None, member=member)

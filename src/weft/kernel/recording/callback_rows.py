@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from weft.kernel.recording.message_rows import note
 from weft.kernel.recording.order_rows import names_of
@@ -160,7 +160,7 @@ def _granted(turn: Turn, recorder: Recorder, member: Member, effect: Callback) -
     note(turn, recorder, plain("grant", effect.method, member), time=time, more=more)
 
 
-def lookahead(value: Any) -> dict[str, Any]:
+def lookahead(value: int | float) -> dict[str, object]:
     return {"lookahead_float" if isinstance(value, float) else "lookahead_int": value}
 
 
@@ -170,7 +170,7 @@ def _told(step: Step, recorder: Recorder, member: Member, effect: Callback) -> N
     arguments = effect.arguments
     thing = NO_OBJECT
     row = plain("callback", effect.method, member)
-    more: dict[str, Any] | None = None
+    more: dict[str, object] | None = None
     if arguments and isinstance(arguments[0], ObjectInstanceHandle):
         thing = arguments[0].number
         instance = federation.instances.get(arguments[0])

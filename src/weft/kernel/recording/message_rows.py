@@ -16,7 +16,7 @@ Without a recorder (`Federation.recorder` is None) all this is one test for each
 from __future__ import annotations
 
 import zlib
-from typing import Any, Final
+from typing import Final
 
 from weft._build import mypyc_attr
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
@@ -150,7 +150,7 @@ def _interaction(step: Step, recorder: Recorder, message: Interaction, recipient
             shape = recipients.shapes[key] = known(recorder, rows)
         if usual:
             recipients.shape, recipients.items = shape, items
-    more: dict[str, Any] | None = None
+    more: dict[str, object] | None = None
     if message.at is not None:
         more = interaction_place(federation, entry, message.at, recipients.sender.node == step.node)
     enter_message(step, recorder, shape, NO_OBJECT, recipients.sender, message, message.values, 0, more)
@@ -169,7 +169,7 @@ def _update(step: Step, recorder: Recorder, message: Update, recipients: Recipie
         shape = known(recorder, rows)
         if usual:
             recipients.shape = shape
-    more: dict[str, Any] | None = None
+    more: dict[str, object] | None = None
     if message.where is not None:
         sent = recipients.sender.node == step.node
         more = update_place(step.federation, instance, message.where, message.attributes(), sent)
@@ -196,7 +196,7 @@ def enter_message(
     message: Message,
     values: ParameterValues | AttributeValues | None,
     control: int,
-    more: dict[str, Any] | None,
+    more: dict[str, object] | None,
 ) -> None:
     """What was sent here has a cause and values; of what has arrived, its sender's node has written them."""
     cause_source = 0
@@ -218,9 +218,9 @@ def note(
     recorder: Recorder,
     row: Pattern,
     number: int = 0,
-    time: Any = None,
+    time: int | float | None = None,
     thing: int = NO_OBJECT,
-    more: dict[str, Any] | None = None,
+    more: dict[str, object] | None = None,
     member: Member | None = None,
 ) -> None:
     """One row of its own; `member`: whose call it is, which has a cause."""
@@ -271,7 +271,7 @@ def stamped(
         return
     with recorder:
         order = order_of(message)
-        more: dict[str, Any] | None = None
+        more: dict[str, object] | None = None
         thing = NO_OBJECT
         if isinstance(message, Interaction):
             entry = step.federation.catalog.interaction_classes[message.interaction_class]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from weft.kernel.recording.message_rows import enter_message
 from weft.kernel.recording.row_shapes import (
@@ -73,8 +73,8 @@ def _update_names(
     return of.name, tuple([of.attributes[item].name for item in sent])
 
 
-def _vector(tag: Tag) -> dict[str, Any]:
-    more: dict[str, Any] = {"vector_of": list(range(len(tag.time))), "vector": list(tag.time)}
+def _vector(tag: Tag) -> dict[str, object]:
+    more: dict[str, object] = {"vector_of": list(range(len(tag.time))), "vector": list(tag.time)}
     if tag.view:
         more["detail"] = f"view {tag.view}"
     return more
@@ -146,7 +146,7 @@ def waits(
             recorder.add(0, 0, None, 0, _waiting(tag, member))
 
 
-def _waiting(tag: Tag, member: Member | None) -> dict[str, Any]:
+def _waiting(tag: Tag, member: Member | None) -> dict[str, object]:
     """Its vector and, of who waits, which messages it depends on."""
     more = _vector(tag)
     if member is not None:
@@ -224,7 +224,7 @@ def given_up(
             "RO",
             transport_of(step.federation, transportation),
         )
-        more: dict[str, Any] = {"detail": why}
+        more: dict[str, object] = {"detail": why}
         if rate:
             more["rate"] = rate
         recorder.enter(known(recorder, (row,)), step.now, message.number, instance.number, None, b"")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
+from weft.interest import Extent
 from weft.kernel.state.federation import Federation, Instance, Member
 from weft.kernel.state.messages import Message
 from weft.kernel.state.recipients import Recipients
@@ -41,7 +42,7 @@ def order_of(message: Message) -> str:
 # --- rows -----------------------------------------------------------------------------------------------------
 
 
-def plain(kind: str, service: str, member: Member, *more: tuple[str, Any]) -> Pattern:
+def plain(kind: str, service: str, member: Member, *more: tuple[str, object]) -> Pattern:
     """Something that happens at a federate."""
     return (
         ("kind", kind),
@@ -224,14 +225,16 @@ def _first(
 # --- where ----------------------------------------------------------------------------------------------------
 
 
-def interaction_bounds(federation: Federation, entry: InteractionClassEntry, at: Extents) -> dict[str, Any]:
+def interaction_bounds(
+    federation: Federation, entry: InteractionClassEntry, at: Extents
+) -> dict[str, object]:
     dimensions = sorted(federation.catalog.available_to_interaction_class(entry))
     return bounds_of(federation, list(at), dimensions)
 
 
 def bounds_of(
-    federation: Federation, extents: list[Any], dimensions: list[DimensionHandle]
-) -> dict[str, Any]:
+    federation: Federation, extents: list[Extent], dimensions: list[DimensionHandle]
+) -> dict[str, object]:
     """Box after box, each with all dimensions: one that a region does not have is there with all of its range."""
     names: list[str] = []
     lower: list[int] = []
@@ -249,7 +252,7 @@ def bounds_of(
     return {"dimensions": names, "lower": lower, "upper": upper}
 
 
-def with_cells(more: dict[str, Any], cells: tuple[int, ...]) -> dict[str, Any]:
+def with_cells(more: dict[str, object], cells: tuple[int, ...]) -> dict[str, object]:
     """Of which cells of a grid or of distribution lists it was, if there are not too many."""
     if 0 < len(cells) <= MOST_CELLS:
         more["cells"] = list(cells)
@@ -258,7 +261,7 @@ def with_cells(more: dict[str, Any], cells: tuple[int, ...]) -> dict[str, Any]:
 
 def interaction_place(
     federation: Federation, entry: InteractionClassEntry, at: Extents, sent: bool
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Bounds and, where it is sent, cells."""
     more = interaction_bounds(federation, entry, at)
     return with_cells(more, federation.channels.interaction_cells(entry, at)) if sent else more
@@ -266,18 +269,18 @@ def interaction_place(
 
 def update_place(
     federation: Federation, instance: Instance, where: Where, items: list[AttributeHandle], sent: bool
-) -> dict[str, Any]:
+) -> dict[str, object]:
     more = update_bounds(federation, instance, where, items)
     return with_cells(more, federation.channels.update_cells(instance.entry, where)) if sent else more
 
 
 def update_bounds(
     federation: Federation, instance: Instance, where: Where, items: list[AttributeHandle]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Those of all attributes that are updated, each box once; and whose they are, unless all have the same one."""
     dimensions: set[DimensionHandle] = set()
-    boxes: dict[Any, Any] = {}
-    places: dict[Any, int] = {}
+    boxes: dict[object, Extent] = {}
+    places: dict[object, int] = {}
     owned: list[int] = []
     for attribute in items:
         extents = where.get(attribute)

@@ -32,7 +32,7 @@ from weft.kernel.state.messages import Interaction, Update, attributes_of
 from weft.kernel.state.parcels import Data, Settled
 from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import GRANTED, NMR, NMRA
-from weft.kernel.state.topics import NEVER, Change, Condition, Logged
+from weft.kernel.state.topics import NEVER, Change, Condition, LoggedMessage
 from weft.kernel.time import galt_exchange, grants, stamps
 from weft.model.deliveries import DeliveredInteraction, Delivery, ParameterValues, Reflection
 from weft.model.errors import InvalidLogicalTime, TimeRegulationIsNotEnabled
@@ -203,7 +203,7 @@ def carried_out(
     distribution.counts.changes += 1
     if member.node == step.node:
         _sift(step, time, until)
-    late: dict[Logged, None] = {}
+    late: dict[LoggedMessage, None] = {}
     for topic, cells in _enter(federation, member, changed):
         late.update(dict.fromkeys(topic.between(None if wholly else cells, time, until)))
     for logged in sorted(late, key=_order):
@@ -222,7 +222,7 @@ def carried_out(
         step.effects.append(Transmit(member.node, parcel))
 
 
-def _order(logged: Logged) -> tuple[int | float, bytes]:
+def _order(logged: LoggedMessage) -> tuple[int | float, bytes]:
     return logged.time, bytes(logged.retraction)
 
 
@@ -294,7 +294,7 @@ def _attributes(reflection: Reflection) -> list[AttributeHandle]:
 # --- late sends -----------------------------------------------------------------------------------------------------
 
 
-def _make_good(step: Step, logged: Logged) -> None:
+def _make_good(step: Step, logged: LoggedMessage) -> None:
     """A message in the log here: does the member want it now, and has it not had it?"""
     federation = step.federation
     member = step.member
@@ -322,7 +322,7 @@ def _make_good(step: Step, logged: Logged) -> None:
             _send_late(step, logged, message.part(tuple(missing)))
 
 
-def _send_late(step: Step, logged: Logged, message: Interaction | Update) -> None:
+def _send_late(step: Step, logged: LoggedMessage, message: Interaction | Update) -> None:
     federation = step.federation
     member = step.member
     federation.distribution.counts.late += 1

@@ -43,7 +43,7 @@ Box = tuple[tuple[int, int] | None, ...]
 Name = AttributeHandle | InteractionClassHandle
 
 
-class Logged:
+class LoggedMessage:
     """A message in time stamp order, in the log of its sender's node."""
 
     def __init__(self, message: Interaction | Update) -> None:
@@ -56,7 +56,7 @@ class Logged:
         # Who has it: of an update the attributes, of an interaction the class at which it is received.
         self.attributes: dict[FederateHandle, dict[AttributeHandle, None]] = {}
         self.classes: dict[FederateHandle, InteractionClassHandle] = {}
-        self.entered: list[tuple[Topic, CellUpdate[int, Logged]]] = []
+        self.entered: list[tuple[Topic, CellUpdate[int, LoggedMessage]]] = []
 
     def forget(self, federate: FederateHandle) -> None:
         self.attributes.pop(federate, None)
@@ -92,7 +92,7 @@ class Topic:
         self.dimensions = [number for number, _ in dimensions]
         each = max(2, round(CELLS ** (1 / len(dimensions))))
         axes = [CellAxis(str(number), 0, upper, min(each, upper)) for number, upper in dimensions]
-        self.interest: CellInterest[int, Logged] = CellInterest(TopicGrid(axes))
+        self.interest: CellInterest[int, LoggedMessage] = CellInterest(TopicGrid(axes))
 
     def box(self, extent: Extent) -> Box:
         return tuple([extent.bounds(number) for number in self.dimensions])
@@ -115,7 +115,7 @@ class Topic:
             found.update(dict.fromkeys(lists.read(cell, time)))
         return found
 
-    def log(self, logged: Logged, extents: Extents | None) -> None:
+    def log(self, logged: LoggedMessage, extents: Extents | None) -> None:
         reclaimed = self.interest.lists.limits.reclaimed
         if reclaimed is None or logged.time >= reclaimed[0]:
             placed = Placed((), self.cells(extents))
@@ -123,7 +123,7 @@ class Topic:
             self.interest.lists.update(update.placed.cells, update)
             logged.entered.append((self, update))
 
-    def between(self, cells: Iterable[int] | None, time: Any, until: Any) -> list[Logged]:
+    def between(self, cells: Iterable[int] | None, time: Any, until: Any) -> list[LoggedMessage]:
         """What the log has of these cells (None: of all) in [time, until)."""
         lists = self.interest.lists
         found = lists.between(list(lists.lists) if cells is None else cells, time, until)
@@ -163,13 +163,13 @@ class Distribution:
 
     def __init__(self) -> None:
         self.topics: dict[Name, Topic] = {}
-        self.log: dict[bytes, Logged] = {}  # by retraction handle
+        self.log: dict[bytes, LoggedMessage] = {}  # by retraction handle
         self.changing: dict[FederateHandle, None] = {}  # members here with changes under way
         self.reclaimed: Any = None
         self.work = 0  # changes and messages since the last time
         self.counts = Counts()
 
-    def enter(self, logged: Logged) -> None:
+    def enter(self, logged: LoggedMessage) -> None:
         self.log[logged.retraction] = logged
         self.work += 1
         self.counts.logged += 1
