@@ -1,4 +1,4 @@
-"""`weft bench orders` and `weft bench tso` (issue 5), small: what they print, not how fast they are."""
+"""`weft bench orders` (S0-18 … S0-22) and `weft bench tso` (issue 5), small: what they print, not how fast they are."""
 
 from __future__ import annotations
 
@@ -7,23 +7,26 @@ import json
 import pytest
 
 from weft.cli import main
-from weft_benchmarks.steps import ORDERS
+from weft_benchmarks.steps import ORDERS, SCENARIOS
 from weft_benchmarks.timetables import line
 
 FIELDS = {"scenario", "order", "federates", "steps", "step_ms", "seconds", "stamp_bytes"}
 
 
-def test_orders_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["--scenario", "mixed", "--steps", "10", "--step-ms", "0", "--repeats", "1", "--json"]
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_orders_are_compared(capsys: pytest.CaptureFixture[str], scenario: str) -> None:
+    """Loosely coupled (S0-18), closely coupled (S0-19) and mixed (S0-20)."""
+    few = ["--federates", "3", "--steps", "10", "--step-ms", "0", "--repeats", "1"]
+    given = ["--scenario", scenario, *few, "--json"]
     assert main(["bench", "orders", *given]) == 0
     results = json.loads(capsys.readouterr().out)["results"]
     assert [one["order"] for one in results] == list(ORDERS)
     for one in results:
         assert set(one) >= FIELDS
-        assert (one["scenario"], one["federates"], one["steps"], one["step_ms"]) == ("mixed", 3, 10, 0.0)
+        assert (one["scenario"], one["federates"], one["steps"], one["step_ms"]) == (scenario, 3, 10, 0.0)
         assert one["seconds"] > 0
         assert (one["stamp_bytes"] > 0) == (one["order"] != "RO")
-        assert one["order"] == "RO" or one["early_hits"] == 0
+        assert one["order"] == "RO" or scenario != "mixed" or one["early_hits"] == 0
 
 
 def test_steps_of_time_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
