@@ -129,7 +129,7 @@ class Channels(Spread):
     # --- who listens ------------------------------------------------------------------------------------------
 
     def _refresh(self, federation: Federation) -> None:
-        valid = (federation.generation, federation.regional)
+        valid = (federation.generation, federation.ddm.changes)
         if valid == self._valid:
             return
         if federation.catalog.model is not self._spaces.model:  # a joining federate has brought more
@@ -253,5 +253,5 @@ class Channels(Spread):
 
 
 def _extents(federation: Federation, regions: dict[RegionHandle, Any]) -> Extents:
-    found = [federation.regions[handle].extent for handle in regions]
+    found = [federation.ddm.regions[handle].extent for handle in regions]
     return tuple([extent for extent in found if extent is not None])

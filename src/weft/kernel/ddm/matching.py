@@ -88,7 +88,9 @@ def wishes(
         for handle, wish in _worth_asking(federation, sent, regions):
             if sent is not None:
                 available = federation.catalog.available_to_attribute(entry, attribute)
-                if not overlap(sent, realized(federation, federation.regions[handle], available), relaxed):
+                if not overlap(
+                    sent, realized(federation, federation.ddm.regions[handle], available), relaxed
+                ):
                     continue
             best = found.get(attribute)
             found[attribute] = wish if best is None else stronger(best, wish, rates)
@@ -103,7 +105,7 @@ def _worth_asking(
         return regions.items()
     near: set[RegionHandle] = set()
     for extent in sent:
-        near |= federation.region_index.near(extent)
+        near |= federation.ddm.subscribed.near(extent)
     if 2 * len(near) < len(regions):
         return [(handle, regions[handle]) for handle in sorted(near) if handle in regions]
     return [(handle, found) for handle, found in regions.items() if handle in near]
@@ -120,7 +122,7 @@ def where_is(federation: Federation, instance: Instance) -> Where | None:
         placement.forget()
         placement.where = where
         placement.owners = instance.owners
-    if placement.fixed is not None and not federation.regions:
+    if placement.fixed is not None and not federation.ddm.regions:
         return None
     return where or None
 
@@ -137,7 +139,7 @@ def _worked_out(federation: Federation, instance: Instance) -> Where:
         if regions:
             available = federation.catalog.available_to_attribute(instance.entry, attribute)
             where[attribute] = tuple(
-                [realized(federation, federation.regions[handle], available) for handle in regions]
+                [realized(federation, federation.ddm.regions[handle], available) for handle in regions]
             )
     return where
 
@@ -163,7 +165,7 @@ def hears(
     available = federation.catalog.available_to_interaction_class(received)
     relaxed = federation.switches["allowRelaxedDDM"]
     for handle, _ in _worth_asking(federation, sent, member.declared.receives_at[received.handle]):
-        if overlap(sent, realized(federation, federation.regions[handle], available), relaxed):
+        if overlap(sent, realized(federation, federation.ddm.regions[handle], available), relaxed):
             return received
     return None
 
@@ -171,7 +173,7 @@ def hears(
 def extents_of(
     federation: Federation, regions: Iterable[RegionHandle], available: frozenset[DimensionHandle]
 ) -> Extents:
-    return tuple([realized(federation, federation.regions[handle], available) for handle in regions])
+    return tuple([realized(federation, federation.ddm.regions[handle], available) for handle in regions])
 
 
 # --- by value -------------------------------------------------------------------------------------------------

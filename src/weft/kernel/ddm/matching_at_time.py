@@ -40,14 +40,14 @@ def extents_of(
     time: Any,
 ) -> Extents:
     """Of regions as of that time; those that are nowhere are left out."""
-    found = [_realized(federation, federation.regions[handle], available, time) for handle in regions]
+    found = [_realized(federation, federation.ddm.regions[handle], available, time) for handle in regions]
     return tuple([extent for extent in found if extent is not None])
 
 
 def where_is(federation: Federation, instance: Instance, time: Any) -> Where | None:
     where = matching.where_is(federation, instance)
     placement = instance.placement
-    if where is None or placement is None or placement.fixed is not None or not federation.timed:
+    if where is None or placement is None or placement.fixed is not None or not federation.ddm.timed:
         return where
     found: Where = {}
     for attribute in where:
@@ -90,7 +90,7 @@ def wanted(
                 found.append(attribute)
                 break
             available = federation.catalog.available_to_attribute(entry, attribute)
-            extent = _realized(federation, federation.regions[handle], available, time)
+            extent = _realized(federation, federation.ddm.regions[handle], available, time)
             if extent is not None and matching.overlap(sent, extent, relaxed):
                 found.append(attribute)
                 break
@@ -122,7 +122,7 @@ def hears(
 ) -> InteractionClassEntry | None:
     """The class at which the member receives an interaction with that time stamp."""
     declared = member.declared
-    if not declared.timed_receives.of and not (declared.receives_at and federation.timed):
+    if not declared.timed_receives.of and not (declared.receives_at and federation.ddm.timed):
         return matching.hears(federation, member, entry, sent)
     for ancestor in entry.lineage:
         regions = _receives(member, ancestor, time)
@@ -162,7 +162,7 @@ def ever_wished(
     federation: Federation, member: Member, object_class: ObjectClassHandle, where: Where | None
 ) -> Iterable[AttributeHandle]:
     """What the member may want of an instance that may be there (`ever_at`), at that class."""
-    if not federation.timed:
+    if not federation.ddm.timed:
         return matching.wishes(federation, member, object_class, where) or ()
     declared = member.declared
     found: dict[AttributeHandle, None] = dict.fromkeys(declared.subscribed.get(object_class, ()))
@@ -173,7 +173,7 @@ def ever_wished(
     for attribute, handle in (*keys, *declared.timed.ever(object_class)):
         sent = None if where is None else where.get(attribute)
         if attribute not in found and (
-            sent is None or _ever_hit(federation, entry, attribute, federation.regions[handle], sent)
+            sent is None or _ever_hit(federation, entry, attribute, federation.ddm.regions[handle], sent)
         ):
             found[attribute] = None
     return found
@@ -192,7 +192,7 @@ def ever_at(federation: Federation, instance: Instance) -> Where | None:
     """Where an instance is, at any time."""
     where = matching.where_is(federation, instance)
     placement = instance.placement
-    if where is None or placement is None or placement.fixed is not None or not federation.timed:
+    if where is None or placement is None or placement.fixed is not None or not federation.ddm.timed:
         return where
     found: Where = {}
     for attribute in where:
@@ -202,7 +202,7 @@ def ever_at(federation: Federation, instance: Instance) -> Where | None:
             [
                 matching.completed(federation, extent, available)
                 for handle in regions
-                for extent in federation.regions[handle].ever()
+                for extent in federation.ddm.regions[handle].ever()
             ]
         )
     return found

@@ -60,7 +60,7 @@ def departed(step: Step, fault: str | None) -> None:
     member = step.member
     mom_objects.remove(step)
     federation.observed.pop(member.handle, None)
-    federation.reports_due.pop(member.handle, None)
+    federation.mom.due.pop(member.handle, None)
     for instance in federation.instances.values():  # its seat will be another's
         instance.updated &= ~member.bit
         instance.reflected &= ~member.bit

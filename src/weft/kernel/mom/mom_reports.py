@@ -63,7 +63,7 @@ def send(step: Step, entry: InteractionClassEntry, **values: Any) -> None:
             if data is not None:
                 sent[handle] = data
     rti.declared.sends[entry.handle] = None
-    at = _place(federation, entry, values) if federation.regions else None
+    at = _place(federation, entry, values) if federation.ddm.regions else None
     pipeline.send_interaction(Step(turn, federation, rti), entry.handle, sent, b"", at=at)
 
 
@@ -207,11 +207,11 @@ def _as_called(federation: Federation, service: str, arguments: tuple[Any, ...])
 
 def report_file(federation: Federation, member: Member) -> str:
     """The file that the member's service reports go to; empty: none.  Handles and numbers tell apart what is called alike."""
-    if not federation.reports or not member.switches.send_service_reports_to_file:
+    if not federation.mom.reports or not member.switches.send_service_reports_to_file:
         return ""
     number = federation.execution.rpartition("/")[2]
     whose = f"{_plain(federation.name)}-{number}.{_plain(member.name)}-{member.handle.number}"
-    return f"{federation.reports}/{whose}.services.jsonl"
+    return f"{federation.mom.reports}/{whose}.services.jsonl"
 
 
 def _plain(name: str) -> str:

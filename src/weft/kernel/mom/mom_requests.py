@@ -12,7 +12,8 @@ from typing import Any
 from weft.kernel.mom.mom_objects import can_delete, modules_of, reflected, updated
 from weft.kernel.mom.mom_parameters import ParameterError, Parameters
 from weft.kernel.mom.mom_reports import FEDERATE, FEDERATION, heard, send
-from weft.kernel.state.federation import Counts, Federation, Member
+from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.mom_state import Counts
 from weft.kernel.state.step import Step
 from weft.model.handles import AttributeHandle, ObjectClassHandle, ObjectInstanceHandle
 

@@ -206,10 +206,10 @@ def _set_timing(step: Step, period: int) -> None:
     member = step.member
     member.report_period = period
     if period and member.node == step.node:
-        federation.reports_due[member.handle] = step.now + period
+        federation.mom.due[member.handle] = step.now + period
         step.effects.append(Alarm(member.session, step.now + period, recurring=True))
     else:
-        federation.reports_due.pop(member.handle, None)
+        federation.mom.due.pop(member.handle, None)
 
 
 def _set_ownership(step: Step, handle: ObjectInstanceHandle, attribute: AttributeHandle, owned: bool) -> None:

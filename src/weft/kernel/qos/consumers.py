@@ -479,7 +479,7 @@ def begin(federation: Federation, member: Member, schedule: ClassSchedule) -> Qo
     found: Qos | None = member.qos
     if found is None:
         found = member.qos = Qos(federation, member, schedule)
-        federation.attended[member.handle] = found
+        federation.qos.attended[member.handle] = found
         member.holds = True
         federation.changed()  # lanes to it end here
     return found
@@ -503,7 +503,7 @@ def scheduled(schedule: ClassSchedule, member: Member, name: str) -> Wish | None
 
 
 def left(federation: Federation, member: Member) -> None:
-    federation.attended.pop(member.handle, None)
+    federation.qos.attended.pop(member.handle, None)
     member.qos = None
 
 
@@ -523,7 +523,7 @@ def restored(step: Step, schedule: ClassSchedule) -> None:
 
 def next_due(federation: Federation) -> float | None:
     due: float | None = None
-    for one in federation.attended.values():
+    for one in federation.qos.attended.values():
         soon = one.next_due()
         if soon is not None and (due is None or soon < due):
             due = soon

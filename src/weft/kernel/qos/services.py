@@ -83,11 +83,11 @@ def cancel_correlation(step: Step, number: int) -> None:
     """What its group has is dropped; a callback that was issued still comes."""
     member = step.member
     _group(step.federation, member, number).stop()
-    del member.qos.groups[number]
+    del _of(step.federation, member).groups[number]
 
 
 def _of(federation: Federation, member: Member) -> consumers.Qos:
-    found = consumers.begin(federation, member, federation.schedule)
+    found = consumers.begin(federation, member, federation.qos.schedule)
     found.listens = True
     return found
 

@@ -58,9 +58,9 @@ def create_region(step: Step, dimensions: Iterable[DimensionHandle]) -> RegionHa
         if entry is None:
             raise InvalidDimensionHandle(f"{handle!r} is no dimension of {federation.name!r}")
         template[handle] = (0, entry.upper_bound)
-    federation.regions_created += 1
-    made = RegionHandle.of(federation.regions_created)
-    federation.regions[made] = OwnedRegion(made, step.member.handle, tuple(template), template)
+    federation.ddm.created += 1
+    made = RegionHandle.of(federation.ddm.created)
+    federation.ddm.regions[made] = OwnedRegion(made, step.member.handle, tuple(template), template)
     return made
 
 
@@ -100,7 +100,7 @@ def get_dimension_handle_set(step: Step, region: RegionHandle) -> frozenset[Dime
 
 def _bounds_of(federation: Federation, member: Member, region: RegionHandle) -> dict[DimensionHandle, Any]:
     """As last set, of one's own; as conveyed; as last committed, of another federate."""
-    found = federation.regions.get(region)
+    found = federation.ddm.regions.get(region)
     if found is None:
         conveyed = conveyed_bounds(region)
         if conveyed is None:
@@ -134,7 +134,7 @@ def commit_region_modifications(
     for handle, _ in rows:
         preconditions.region(federation, member, handle)
     timed_changes.require_tbound(federation, member, timed)
-    before = {handle: federation.regions[handle].extent for handle, _ in rows}
+    before = {handle: federation.ddm.regions[handle].extent for handle, _ in rows}
     moved = _committed(federation, rows, timed)
     changed = deliver_as_of.subscriptions(member, [region.handle for region in moved]) if moved else []
     if timed is None:
@@ -146,7 +146,7 @@ def commit_region_modifications(
         instances.update({handle: federation.instances[handle] for handle in region.instances})
     classes = list(dict.fromkeys([kind for kind, attribute, _ in changed if attribute is not None]))
     if any(member.declared.uses(region.handle) for region in moved):
-        federation.regional += 1
+        federation.ddm.changes += 1
         _index(federation, member, [region.handle for region in moved])
     if classes:
         places = [place for region in moved for place in (before[region.handle], region.extent) if place]
@@ -161,10 +161,10 @@ def _committed(
     federation: Federation, rows: tuple[tuple[RegionHandle, tuple[tuple[int, int], ...]], ...], timed: As
 ) -> list[OwnedRegion]:
     """The regions that are not what they were."""
-    regions = [(federation.regions[handle], bounds) for handle, bounds in rows]
+    regions = [(federation.ddm.regions[handle], bounds) for handle, bounds in rows]
     if timed is None:
         return [region for region, bounds in regions if region.commit(bounds)]
-    federation.timed = True
+    federation.ddm.timed = True
     for region, bounds in regions:
         if timed[2] is not None:
             region.reclaim((timed[2], 0))
@@ -182,11 +182,11 @@ def _until(following: list[Any]) -> Any:
 def _index(federation: Federation, member: Member, regions: Iterable[RegionHandle]) -> None:
     """They have moved, or are subscribed with, or no longer."""
     for handle in regions:
-        extent = federation.regions[handle].extent
+        extent = federation.ddm.regions[handle].extent
         if extent is not None and member.declared.uses_now(handle):
-            federation.region_index.place(handle, extent)
+            federation.ddm.subscribed.place(handle, extent)
         else:
-            federation.region_index.remove(handle)
+            federation.ddm.subscribed.remove(handle)
 
 
 def _resubscribed(step: Step, classes: list[ObjectClassHandle], places: list[Extent]) -> None:
@@ -195,10 +195,10 @@ def _resubscribed(step: Step, classes: list[ObjectClassHandle], places: list[Ext
     member = step.member
     entries = [federation.catalog.object_classes[handle] for handle in classes]
     below = dict.fromkeys(each.handle for entry in entries for each in entry.family())
-    among = [federation.instances_of.get(handle, {}) for handle in below]
+    among = [federation.objects.of_class.get(handle, {}) for handle in below]
     few = sum(map(len, among)) < MANY
     # As of a time an instance may be elsewhere than where the index has it.
-    if few or federation.timed or any(_is_fixed(known) for known in among):
+    if few or federation.ddm.timed or any(_is_fixed(known) for known in among):
         for entry in entries:
             declaration.discover(step, entry)
         advisories.instances(step, chain.from_iterable(known.values() for known in among))
@@ -221,10 +221,10 @@ def _near(federation: Federation, places: list[Extent]) -> list[ObjectInstanceHa
     """The instances that are updated near one of these places; those without regions are everywhere, and not affected."""
     regions: set[RegionHandle] = set()
     for place in places:
-        regions |= federation.update_index.near(place)
+        regions |= federation.ddm.updated.near(place)
     found: set[ObjectInstanceHandle] = set()
     for handle in regions:
-        found.update(federation.regions[handle].instances)
+        found.update(federation.ddm.regions[handle].instances)
     return sorted(found)
 
 
@@ -260,7 +260,7 @@ def _drop(step: Step, region: RegionHandle) -> None:
         else:
             member.declared.timed.forget(kind, [(what, region)])
     timed_changes.untimed(step, changed)
-    del step.federation.regions[region]
+    del step.federation.ddm.regions[region]
 
 
 # --- updates --------------------------------------------------------------------------------------------------
@@ -311,7 +311,7 @@ def request_attribute_value_update_with_regions(
     pairs = preconditions.placed(federation, member, entry, attributes_and_regions)
     relaxed = federation.switch("allowRelaxedDDM")
     for below in entry.family():
-        for instance in federation.instances_of.get(below.handle, {}).values():
+        for instance in federation.objects.of_class.get(below.handle, {}).values():
             where = matching.where_is(federation, instance) or {}
             wanted: dict[Any, None] = {}
             for attributes, regions in pairs:
@@ -377,7 +377,7 @@ def _write(
 
 def _begin(federation: Federation, member: Member, timed: tuple[Any, int, Any]) -> None:
     timed_changes.require_tbound(federation, member, timed)
-    federation.timed = True
+    federation.ddm.timed = True
     if timed[2] is not None:
         member.declared.reclaim((timed[2], 0))
 

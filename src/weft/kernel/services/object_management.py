@@ -59,7 +59,7 @@ def _check_name(name: str) -> None:
 
 
 def _is_free(federation: Federation, name: str) -> bool:
-    return name not in federation.reserved_names and name not in federation.instance_names
+    return name not in federation.objects.reserved and name not in federation.objects.names
 
 
 def reserve_object_instance_name(step: Step, name: str) -> None:
@@ -67,7 +67,7 @@ def reserve_object_instance_name(step: Step, name: str) -> None:
     member = step.member
     _check_name(name)
     if _is_free(federation, name):
-        federation.reserved_names[name] = member.handle
+        federation.objects.reserved[name] = member.handle
         step.callback(member, "object_instance_name_reservation_succeeded", (name,))
     else:
         step.callback(member, "object_instance_name_reservation_failed", (name,))
@@ -76,11 +76,11 @@ def reserve_object_instance_name(step: Step, name: str) -> None:
 def release_object_instance_name(step: Step, name: str) -> None:
     federation = step.federation
     _require_reserved(federation, step.member, name)
-    del federation.reserved_names[name]
+    del federation.objects.reserved[name]
 
 
 def _require_reserved(federation: Federation, member: Member, name: str) -> None:
-    if federation.reserved_names.get(name) != member.handle:
+    if federation.objects.reserved.get(name) != member.handle:
         raise ObjectInstanceNameNotReserved(f"{member!r} has not reserved the name {name!r}")
 
 
@@ -94,7 +94,7 @@ def reserve_multiple_object_instance_names(step: Step, names: Iterable[str]) -> 
     for name in wanted:
         _check_name(name)
     if all(_is_free(federation, name) for name in wanted):
-        federation.reserved_names.update(dict.fromkeys(sorted(wanted), member.handle))
+        federation.objects.reserved.update(dict.fromkeys(sorted(wanted), member.handle))
         step.callback(member, "multiple_object_instance_name_reservation_succeeded", (wanted,))
     else:
         step.callback(member, "multiple_object_instance_name_reservation_failed", (wanted,))
@@ -107,7 +107,7 @@ def release_multiple_object_instance_names(step: Step, names: Iterable[str]) -> 
     for name in wanted:
         _require_reserved(federation, member, name)
     for name in wanted:
-        del federation.reserved_names[name]
+        del federation.objects.reserved[name]
 
 
 # --- instances ------------------------------------------------------------------------------------------------
@@ -156,10 +156,10 @@ def register_object_instance_with_regions(
 
 def _take_name(federation: Federation, member: Member, name: str | None) -> None:
     if name is not None:
-        if name in federation.instance_names:
+        if name in federation.objects.names:
             raise ObjectInstanceNameInUse(f"an instance named {name!r} exists")
         _require_reserved(federation, member, name)
-        del federation.reserved_names[name]
+        del federation.objects.reserved[name]
 
 
 def _create(
@@ -170,12 +170,12 @@ def _create(
 ) -> ObjectInstanceHandle:
     federation = step.federation
     member = step.member
-    federation.instances_registered += 1
-    handle = ObjectInstanceHandle.of(federation.instances_registered)
+    federation.objects.registered += 1
+    handle = ObjectInstanceHandle.of(federation.objects.registered)
     plan = discovery.plan(federation, member, entry)
     instance = Instance(
         handle,
-        name or f"HLA{federation.instances_registered}",
+        name or f"HLA{federation.objects.registered}",
         entry,
         plan.owners,
         plan.knowledge,
@@ -188,8 +188,8 @@ def _create(
         plan = discovery.placed_plan(federation, member, entry, plan.owners, where)
         instance.knowledge = plan.knowledge
     federation.instances[handle] = instance
-    federation.instance_names[instance.name] = instance
-    federation.instances_of.setdefault(entry.handle, {})[handle] = instance
+    federation.objects.names[instance.name] = instance
+    federation.objects.of_class.setdefault(entry.handle, {})[handle] = instance
     for discoverer, known_class in plan.discoverers:
         discovery.announce(step, instance, discoverer, known_class)
     if federation.switch("autoProvide"):
@@ -279,7 +279,7 @@ def request_attribute_value_update(
         entry = preconditions.object_class(federation, target)
         chosen = preconditions.attributes(entry, attributes)
         for below in entry.family():
-            for found in federation.instances_of.get(below.handle, {}).values():
+            for found in federation.objects.of_class.get(below.handle, {}).values():
                 advisories.solicit(step, found, chosen, tag, member)
 
 

@@ -209,15 +209,15 @@ def time_constrained_begun(step: Step, federate: int) -> None:
     timing.constrained_pending = False
     timing.constrained = True
     timing.reached = max(timing.reached, (timing.time, 0))
-    if federation.timetable is not None:
-        federation.timetable.pending.pop(found.handle, None)
+    if federation.clock.timetable is not None:
+        federation.clock.timetable.pending.pop(found.handle, None)
     step.note(found, "HLAtimeConstrained")
     found.holds = True
     federation.changed()  # lanes to it end here
     if found.node == step.node:
         told = (tso_queue.wrapped(federation, timing.time),)
         step.effects.append(Callback(found.session, "time_constrained_enabled", told))
-        federation.horizon.waiting.pop(found.handle, None)
+        federation.clock.horizon.waiting.pop(found.handle, None)
 
 
 def disable_time_constrained(step: Step) -> None:
@@ -250,10 +250,10 @@ def time_constrained_ended(step: Step) -> None:
 
 def ready_to_be_constrained(federation: Federation) -> FederateHandle | None:
     """At the home: the first federate that waits to be constrained and cannot get a message of its past any more."""
-    table = federation.timetable
+    table = federation.clock.timetable
     if table is None or table.silent:
         return None
-    limit = federation.save_limit
+    limit = federation.saves.limit
     for handle in table.pending:
         report = table.reports.get(handle)
         if limit is not None and report is not None and report.time > limit[0]:

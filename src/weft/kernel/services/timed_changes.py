@@ -76,13 +76,13 @@ def prepare(
     stamps.require_promised(member, value, "change regions and subscriptions")
     member.timing.changes[number] = Change(value)
     federation.distribution.changing[member.handle] = None
-    return *arguments[:place], (value, number, federation.horizon.past)
+    return *arguments[:place], (value, number, federation.clock.horizon.past)
 
 
 def require_tbound(federation: Federation, member: Member, timed: As) -> None:
     """At the home: without a log a change must not concern what may have been sent."""
     ahead = federation.channels.tbound
-    if timed is None or not ahead or federation.timetable is None:
+    if timed is None or not ahead or federation.clock.timetable is None:
         return
     least = (galt_exchange.past(federation) or 0) + ahead
     if timed[0] < least:
@@ -151,7 +151,7 @@ def redeclared(step: Step) -> None:
     federation = step.federation
     member = step.member
     timing = member.timing
-    if not federation.timed:
+    if not federation.ddm.timed:
         timing.untimed += 1  # nobody has asked anything as of a time: all that waits stays
     elif member.node == step.node:
         for message in timing.queue.conditional():
@@ -181,7 +181,7 @@ def _enter(
         cells: frozenset[int] = frozenset()
         for kind, what, handle in changed:
             if deliver_as_of.concerns(federation, topic, kind, what):
-                region = federation.regions[handle]
+                region = federation.ddm.regions[handle]
                 cells |= deliver_as_of.enter(federation, topic, member, kind, what, region)
         if cells:
             found.append((topic, cells))

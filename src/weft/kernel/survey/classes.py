@@ -11,7 +11,8 @@ from typing import Any
 
 from weft.fom.catalog import Catalog, InteractionClassEntry, ObjectClassEntry
 from weft.fom.orders import NAMES
-from weft.kernel.state.federation import Counts, Federation, Tally
+from weft.kernel.state.federation import Federation
+from weft.kernel.state.mom_state import Counts, Tally
 from weft.model.handles import Handle
 
 Facts = dict[str, Any]
@@ -22,7 +23,7 @@ _MOM = ("HLAobjectRoot.HLAmanager.HLAfederate", "HLAobjectRoot.HLAmanager.HLAfed
 def instances(federation: Federation) -> int:
     """Of federates: those that the RTI itself has registered are left out."""
     known = federation.catalog.object_class_names
-    own = [federation.instances_of.get(known[name].handle, {}) for name in _MOM if name in known]
+    own = [federation.objects.of_class.get(known[name].handle, {}) for name in _MOM if name in known]
     return len(federation.instances) - sum(len(one) for one in own)
 
 
@@ -43,7 +44,7 @@ def classes(federation: Federation, node: str) -> dict[str, Facts]:
             *declared.directed.values(),
         )
     tallies = [one.tally for one in federation.members.values() if one.node == node]
-    sent, received = _messages([*tallies, federation.former_tally])
+    sent, received = _messages([*tallies, federation.mom.former_tally])
     catalog = federation.catalog
     found: dict[str, Facts] = {}
     for entry in _shown(catalog, {**publishers, **subscribers}):
@@ -57,7 +58,7 @@ def classes(federation: Federation, node: str) -> dict[str, Facts]:
             **_ways(catalog, entry),
         }
         if isinstance(entry, ObjectClassEntry):
-            facts["instances"] = len(federation.instances_of.get(entry.handle, ()))
+            facts["instances"] = len(federation.objects.of_class.get(entry.handle, ()))
     return found
 
 

@@ -12,7 +12,7 @@ Facts = dict[str, Any]
 
 
 def consumers(federation: Federation) -> dict[str, Facts]:
-    return {one.member.name: _consumer(one) for one in federation.attended.values()}
+    return {one.member.name: _consumer(one) for one in federation.qos.attended.values()}
 
 
 def _consumer(qos: Qos) -> Facts:

@@ -27,19 +27,19 @@ def points(federation: Federation) -> dict[str, Facts]:
 
 def save(federation: Federation, node: str) -> dict[str, Facts]:
     """The one that is under way; else the one that waits for its time; else one that is being asked about."""
-    going = federation.saving
+    going = federation.saves.saving
     if going is not None:
         return {"save": _going(federation, going)}
     home = federation.home == node
-    if federation.save_scheduled is not None:
-        label, time = federation.save_scheduled
+    if federation.saves.scheduled is not None:
+        label, time = federation.saves.scheduled
         found: Facts = {"label": label, "state": "scheduled", "time": time.value}
         if home:
             late = [one.handle for one in timed_saves.not_there(federation)]
             found["waits_for"] = names(federation, late)
         return {"save": found}
-    if federation.save_asked:
-        asked = federation.save_asked[0]
+    if federation.saves.asked:
+        asked = federation.saves.asked[0]
         found = {"label": asked.label, "state": "requested", "time": asked.time.value}
         if home:
             found["waits_for"] = _silent(federation, asked)
@@ -62,7 +62,7 @@ def _going(federation: Federation, going: Saving) -> Facts:
 
 def _silent(federation: Federation, asked: AskedSave) -> list[str]:
     """The nodes that have not said yet how far their federates have come."""
-    table = federation.timetable
+    table = federation.clock.timetable
     seen = {} if table is None else table.seen
     return [
         f"node {node}"
@@ -72,7 +72,7 @@ def _silent(federation: Federation, asked: AskedSave) -> list[str]:
 
 
 def restore(federation: Federation) -> dict[str, Facts]:
-    going = federation.restoring
+    going = federation.saves.restoring
     if going is None:
         return {}
     found: Facts = {"label": going.label, "state": "requested", "waits_for": []}

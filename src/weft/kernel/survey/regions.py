@@ -20,7 +20,7 @@ def regions(federation: Federation) -> Facts:
     """Those that have been committed: nobody but their owner knows of others."""
     entries = federation.catalog.dimensions.values()
     named = {entry.handle.number: entry.name for entry in entries}
-    committed = [(one, one.extent) for one in federation.regions.values() if one.extent is not None]
+    committed = [(one, one.extent) for one in federation.ddm.regions.values() if one.extent is not None]
     mim = federation.catalog.model.mim
     own = {} if mim is None else mim.dimensions
     used = {number for _, extent in committed for number in extent.dimensions}
@@ -72,7 +72,7 @@ def channels(federation: Federation, node: str) -> dict[str, dict[str, int]]:
     """What crossed the network, of all federates that live or have lived here; `ddm.channels` says what is counted."""
     total: dict[int, ChannelCounts] = {}
     here = [member.traffic for member in federation.members.values() if member.node == node]
-    for traffic in (*here, federation.former_traffic):
+    for traffic in (*here, federation.mom.former_traffic):
         for channel, counts in traffic.channels.items():
             total.setdefault(channel, ChannelCounts()).add(counts)
     return {str(channel): _channel(total[channel]) for channel in sorted(total)}

@@ -21,7 +21,7 @@ def is_halted(federation: Federation, timing: Timing) -> bool:
 
     One that has waited for a save is further: it has promised not to send before that.
     """
-    halt = federation.halt
+    halt = federation.clock.halt
     time = timing.requested if timing.mode == FLUSH and not timing.stalled else timing.time
     return halt is not None and not (halt.lets(time) and timing.flushed < halt.round)
 
@@ -41,9 +41,9 @@ def arm(turn: Turn, member: Member) -> None:
 
 
 def next_due(federation: Federation, node: str) -> float | None:
-    table = federation.timetable
+    table = federation.clock.timetable
     due = table.review if table is not None and table.review else None
-    for handle in federation.horizon.waiting:
+    for handle in federation.clock.horizon.waiting:
         member = federation.members.get(handle)
         if member is not None and member.node == node and member.timing.alarm:
             due = member.timing.alarm if due is None else min(due, member.timing.alarm)
@@ -55,7 +55,7 @@ def remind(step: Step) -> None:
     turn = step.turn
     federation = step.federation
     galt_exchange.name_again(step)
-    for handle in list(federation.horizon.waiting):
+    for handle in list(federation.clock.horizon.waiting):
         member = federation.members.get(handle)
         if member is None or member.node != step.node or not member.timing.alarm:
             continue
@@ -97,7 +97,7 @@ def _asked(timing: Timing) -> Any:
 
 def halted_by(federation: Federation, member: Member) -> str:
     """Who has paused the federation, if that keeps a member here from what it asks for."""
-    halt = federation.halt
+    halt = federation.clock.halt
     timing = member.timing
     if halt is None or timing.mode == GRANTED:
         return ""
@@ -128,15 +128,15 @@ def _goal(timing: Timing) -> Bound:
 def held_for(federation: Federation, member: Member, galt: Bound | None) -> str:
     """The label of the save that alone keeps the member from more."""
     timing = member.timing
-    limit = federation.save_limit
+    limit = federation.saves.limit
     if limit is None or timing.mode == GRANTED or not timing.constrained:
         return ""
     asked = timing.flushing if timing.mode == FLUSH else timing.requested
     if asked <= limit[0] or (galt is not None and galt < limit):
         return ""
-    if federation.saving is not None:
-        return federation.saving.label
-    return federation.save_scheduled[0] if federation.save_scheduled is not None else ""
+    if federation.saves.saving is not None:
+        return federation.saves.saving.label
+    return federation.saves.scheduled[0] if federation.saves.scheduled is not None else ""
 
 
 def settling(member: Member) -> list[list[Any]]:

@@ -79,7 +79,7 @@ def sent(
 
 def announced(federation: Federation, here: str, nodes: tuple[str, ...], time: Any) -> None:
     """A message with that time stamp is under way to these nodes."""
-    announce = federation.horizon.announce
+    announce = federation.clock.horizon.announce
     for node in nodes:
         announce[node] = min(announce.get(node, time), time)
     if federation.home == here and nodes:

@@ -51,7 +51,7 @@ def hand(step: Step, member: Member, delivery: Delivery, order: OrderType, messa
                 delivery=delivery,
             )
         )
-    elif message.urgent:
+    elif message.urgent and member.qos is not None:
         member.qos.issue(
             step, delivery, OrderType.RECEIVE, message.callback_number(), OrderType.PRIORITY, message.priority
         )
@@ -118,7 +118,7 @@ def arrived(
             order_rows.queued(step, federation.recorder, member, sender, content, number)
         if timing.mode in (NMR, NMRA):
             step.turn.queued = True
-            federation.horizon.waiting[member.handle] = None
+            federation.clock.horizon.waiting[member.handle] = None
 
 
 def wanted(step: Step, member: Member, content: Content, counts: bool = True) -> list[Delivery]:
