@@ -28,10 +28,11 @@ from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.model.errors import RTIexception
 from weft.model.handles import FederateHandle
+from weft.model.records import Source
 
 _REQUEST = "HLAinteractionRoot.HLAmanager.HLAfederate.HLArequest"
 
-OnBehalf = Callable[[Step, FederateHandle, str, tuple[Any, ...]], None]
+OnBehalf = Callable[[Step, FederateHandle, str, tuple[object, ...]], None]
 """Invokes a service in the name of a federate, or raises."""
 
 
@@ -43,7 +44,7 @@ def establish(federation: Federation) -> None:
 # --- after a command ------------------------------------------------------------------------------------------
 
 
-def joined(step: Step, sources: tuple[Any, ...]) -> None:
+def joined(step: Step, sources: tuple[Source, ...]) -> None:
     member = step.member
     member.modules = sources
     member.granted_since = step.now
@@ -72,7 +73,7 @@ def departed(step: Step, fault: str | None) -> None:
 _REGISTERS = ("register_object_instance", "register_object_instance_with_regions")
 
 
-def commanded(step: Step, service: str, arguments: tuple[Any, ...]) -> None:
+def commanded(step: Step, service: str, arguments: tuple[object, ...]) -> None:
     """A service of this member was carried out, at every node."""
     federation = step.federation
     member = step.member

@@ -29,6 +29,7 @@ from weft.kernel.services import ownership_transfers
 from weft.kernel.state import preconditions
 from weft.kernel.state.effects import Alarm
 from weft.kernel.state.step import Step
+from weft.model.enums import OrderType
 from weft.model.errors import AttributeNotOwned, AttributeNotPublished
 from weft.model.handles import (
     AttributeHandle,
@@ -40,7 +41,7 @@ from weft.model.handles import (
 MOM_ADJUST = "mom_adjust"
 GRANTED_ALONE = "granted alone"  # a federate of 2010 has joined (`Switches.non_regulated_grant`)
 
-Command = tuple[str, tuple[Any, ...]]
+Command = tuple[str, tuple[object, ...]]
 """A service and its arguments."""
 
 # --- services on behalf ---------------------------------------------------------------------------------------
@@ -55,7 +56,7 @@ _TIME = time("HLAtimeStamp")
 _ACTIVE = plain("HLAactive")
 
 
-def _order(given: Parameters) -> Any:
+def _order(given: Parameters) -> OrderType:
     return order(given, "HLAsendOrder")
 
 
@@ -150,7 +151,7 @@ def is_service(name: str) -> bool:
 def adjust_commands(name: str, given: Parameters) -> list[Command]:
     """What an HLAadjust of a federate comes to."""
     if name == "HLAsetTiming":
-        period = given.get("HLAreportPeriod")
+        period = given.number("HLAreportPeriod")
         if period < 0:
             raise ParameterError(f"HLAreportPeriod is {period}; it is a number of seconds, 0 for none")
         return [(MOM_ADJUST, ("timing", period))]
