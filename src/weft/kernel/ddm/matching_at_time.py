@@ -11,19 +11,19 @@ federate might want something of the instance: so an instance is always discover
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
 
-from weft.fom.catalog import InteractionClassEntry
+from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
 from weft.interest import Extent
 from weft.kernel.ddm import matching
 from weft.kernel.state.federation import Federation, Instance, Member
 from weft.kernel.state.region_state import Extents, OwnedRegion, Where
 from weft.model.handles import AttributeHandle, DimensionHandle, ObjectClassHandle, RegionHandle
+from weft.model.time import TimeValue
 
 
 def _realized(
-    federation: Federation, region: OwnedRegion, available: frozenset[DimensionHandle], time: Any
+    federation: Federation, region: OwnedRegion, available: frozenset[DimensionHandle], time: TimeValue
 ) -> Extent | None:
     if region.timeline is None:
         return None if region.extent is None else matching.realized(federation, region, available)
@@ -37,14 +37,14 @@ def extents_of(
     federation: Federation,
     regions: Iterable[RegionHandle],
     available: frozenset[DimensionHandle],
-    time: Any,
+    time: TimeValue,
 ) -> Extents:
     """Of regions as of that time; those that are nowhere are left out."""
     found = [_realized(federation, federation.ddm.regions[handle], available, time) for handle in regions]
     return tuple([extent for extent in found if extent is not None])
 
 
-def where_is(federation: Federation, instance: Instance, time: Any) -> Where | None:
+def where_is(federation: Federation, instance: Instance, time: TimeValue) -> Where | None:
     where = matching.where_is(federation, instance)
     placement = instance.placement
     if where is None or placement is None or placement.fixed is not None or not federation.ddm.timed:
@@ -64,9 +64,9 @@ def wanted(
     federation: Federation,
     member: Member,
     instance: Instance,
-    attributes: Iterable[Any],
+    attributes: Iterable[AttributeHandle],
     where: Where | None,
-    time: Any,
+    time: TimeValue,
 ) -> list[AttributeHandle]:
     """Which of these the member gets, of an instance that was there as of that time."""
     known = federation.known_class(member, instance)
@@ -98,14 +98,14 @@ def wanted(
 
 
 def _subscribed(
-    member: Member, object_class: ObjectClassHandle, time: Any
-) -> dict[AttributeHandle, dict[RegionHandle, Any]]:
+    member: Member, object_class: ObjectClassHandle, time: TimeValue
+) -> Mapping[AttributeHandle, Iterable[RegionHandle]]:
     """With which regions each attribute is subscribed as of that time."""
     held = member.declared.subscribed_at.get(object_class) or {}
     timed = member.declared.timed.at(object_class, time)
     if not timed:
         return held
-    found: dict[AttributeHandle, dict[RegionHandle, Any]] = {}
+    found: dict[AttributeHandle, dict[RegionHandle, None]] = {}
     for attribute, regions in held.items():
         found[attribute] = {handle: None for handle in regions if (attribute, handle) not in timed}
     for (attribute, handle), how in timed.items():
@@ -118,7 +118,11 @@ def _subscribed(
 
 
 def hears(
-    federation: Federation, member: Member, entry: InteractionClassEntry, sent: Extents | None, time: Any
+    federation: Federation,
+    member: Member,
+    entry: InteractionClassEntry,
+    sent: Extents | None,
+    time: TimeValue,
 ) -> InteractionClassEntry | None:
     """The class at which the member receives an interaction with that time stamp."""
     declared = member.declared
@@ -134,7 +138,7 @@ def hears(
     return None
 
 
-def _receives(member: Member, entry: InteractionClassEntry, time: Any) -> list[RegionHandle]:
+def _receives(member: Member, entry: InteractionClassEntry, time: TimeValue) -> list[RegionHandle]:
     timed = member.declared.timed_receives.at(entry.handle, time)
     held = member.declared.receives_at.get(entry.handle, {})
     if not timed:
@@ -148,7 +152,7 @@ def _hit(
     regions: list[RegionHandle],
     available: frozenset[DimensionHandle],
     sent: Extents,
-    time: Any,
+    time: TimeValue,
 ) -> bool:
     relaxed = federation.switches["allowRelaxedDDM"]
     extents = extents_of(federation, regions, available, time)
@@ -180,7 +184,11 @@ def ever_wished(
 
 
 def _ever_hit(
-    federation: Federation, entry: Any, attribute: AttributeHandle, region: OwnedRegion, sent: Extents
+    federation: Federation,
+    entry: ObjectClassEntry,
+    attribute: AttributeHandle,
+    region: OwnedRegion,
+    sent: Extents,
 ) -> bool:
     available = federation.catalog.available_to_attribute(entry, attribute)
     relaxed = federation.switches["allowRelaxedDDM"]
