@@ -32,6 +32,7 @@ from weft.model.handles import (
     ObjectInstanceHandle,
     TransportationTypeHandle,
 )
+from weft.model.json_types import JsonObject
 from weft.model.recording import Pattern, Recorder
 from weft.model.records import Source, absence_words
 from weft.model.time import LogicalTimeFactory
@@ -83,7 +84,7 @@ class Absence:
         self.since = since
         self.until = until
 
-    def data(self, now: float) -> dict[str, object]:
+    def data(self, now: float) -> JsonObject:
         seconds, left = self._times(now)
         return {"why": self.why, "seconds": seconds, "left": left}
 
