@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import weft
-from support.fom import DIMENSION, LANES, fom
+from support.small_fom import DIMENSION, LANES, fom
 from weft import EmbeddedNode, Federate, HLAfloat64Interval, HLAfloat64Time
 from weft.host import NodeHost
 from weft.host.simulated.simulated import SimulatedConnection, SimulatedNetwork
@@ -303,7 +303,7 @@ def test_a_region_that_was_refused_is_not_there() -> None:
     with weft.join("Range", "one", fom=FED, host=node) as one:
         with pytest.raises(InvalidRangeBound):
             one.region("Ground", x=(0, 5), y=(5, 0))
-        assert not node._node.federations["Range"].regions
+        assert not node._node.federations["Range"].ddm.regions
         area = one.region("Ground", x=(0, 5), y=(0, 5))
         with pytest.raises(InvalidRangeBound):
             area.move(x=(7, 9), y=(5, 0))

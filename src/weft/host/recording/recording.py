@@ -66,7 +66,7 @@ class RunWriter:
         self.federation = federation.name
         self.node = node
         self.began_ns = time.time_ns()
-        self._joined_before = federation.federates_joined
+        self._joined_before = federation.membership.joined
         self.waiting: deque[BookBatch | int] = deque()  # a number: so many rows were dropped here
         self.rows = 0
         self.dropped = 0

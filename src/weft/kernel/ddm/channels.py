@@ -28,7 +28,8 @@ Counted are, for each federate and channel (S2-3):
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Collection, Iterable
+from typing import Final
 
 from weft.fom import ObjectModel, parse_rid
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
@@ -41,7 +42,7 @@ from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.region_state import Extents, Where
 from weft.kernel.state.step import Step
 from weft.kernel.state.traffic import EVERYBODY, Footprint, Spread
-from weft.model.handles import AttributeHandle, FederateHandle, RegionHandle
+from weft.model.handles import AttributeHandle, FederateHandle, Handle, RegionHandle
 from weft.model.records import Source
 
 _SHOWN: Final = 1000  # partitions of one dimension that are told in full
@@ -66,7 +67,7 @@ class Channels(Spread):
         self._valid = (-1, -1)
         self._listeners: dict[int, dict[str, None]] = {}
         self._own: dict[FederateHandle, frozenset[int]] = {}
-        self._known: dict[tuple[Any, ...], tuple[int, ...]] = {}
+        self._known: dict[tuple[Handle, ...], tuple[int, ...]] = {}
         self._groups: tuple[str, ...] = ()
 
     # --- by which channels ------------------------------------------------------------------------------------
@@ -129,7 +130,7 @@ class Channels(Spread):
     # --- who listens ------------------------------------------------------------------------------------------
 
     def _refresh(self, federation: Federation) -> None:
-        valid = (federation.generation, federation.regional)
+        valid = (federation.generation, federation.ddm.changes)
         if valid == self._valid:
             return
         if federation.catalog.model is not self._spaces.model:  # a joining federate has brought more
@@ -214,7 +215,12 @@ class Channels(Spread):
     # --- counting ---------------------------------------------------------------------------------------------
 
     def sent(
-        self, federation: Federation, sender: Member, channels: tuple[int, ...], nodes: Any, here: str
+        self,
+        federation: Federation,
+        sender: Member,
+        channels: tuple[int, ...],
+        nodes: Collection[str],
+        here: str,
     ) -> Footprint:
         """A message that goes to these other nodes, by these channels."""
         made = Footprint()
@@ -252,6 +258,6 @@ class Channels(Spread):
         return made
 
 
-def _extents(federation: Federation, regions: dict[RegionHandle, Any]) -> Extents:
-    found = [federation.regions[handle].extent for handle in regions]
+def _extents(federation: Federation, regions: Iterable[RegionHandle]) -> Extents:
+    found = [federation.ddm.regions[handle].extent for handle in regions]
     return tuple([extent for extent in found if extent is not None])

@@ -9,6 +9,9 @@ from weft.kernel.state.preconditions import Pairs
 from weft.kernel.state.region_state import OwnedRegion, Placement
 from weft.model.handles import AttributeHandle, FederateHandle, RegionHandle
 
+GivenPairs = Iterable[tuple[Iterable[AttributeHandle], Iterable[RegionHandle]]]
+"""Attributes and the regions to use with them, as a federate names them."""
+
 
 def associate(federation: Federation, instance: Instance, member: Member, pairs: Pairs) -> None:
     placement = instance.placement or Placement()
@@ -18,9 +21,9 @@ def associate(federation: Federation, instance: Instance, member: Member, pairs:
             for handle in regions:
                 if handle not in held:
                     held[handle] = None
-                    instances = federation.regions[handle].instances
+                    instances = federation.ddm.regions[handle].instances
                     instances[instance.handle] = instances.get(instance.handle, 0) + 1
-                    index(federation, federation.regions[handle])
+                    index(federation, federation.ddm.regions[handle])
     placement.forget()
     if placement.of:
         instance.placement = placement
@@ -29,9 +32,9 @@ def associate(federation: Federation, instance: Instance, member: Member, pairs:
 def index(federation: Federation, region: OwnedRegion) -> None:
     """It has moved, or is used for updates, or no longer."""
     if region.instances and region.extent is not None:
-        federation.update_index.place(region.handle, region.extent)
+        federation.ddm.updated.place(region.handle, region.extent)
     else:
-        federation.update_index.remove(region.handle)
+        federation.ddm.updated.remove(region.handle)
 
 
 def unassociate(federation: Federation, instance: Instance, member: Member, pairs: Pairs) -> None:
@@ -79,12 +82,12 @@ def _drop(
     for handle in regions:
         if handle in held:
             del held[handle]
-            instances = federation.regions[handle].instances
+            instances = federation.ddm.regions[handle].instances
             instances[instance.handle] -= 1
             if not instances[instance.handle]:
                 del instances[instance.handle]
                 if not instances:
-                    index(federation, federation.regions[handle])
+                    index(federation, federation.ddm.regions[handle])
     if not held:
         del by_federate[federate]
     if not by_federate:

@@ -18,7 +18,7 @@ changes no callback.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TypeVar
 
 from weft.fom.catalog import InteractionClassEntry
 from weft.interest import AttributeWish, Extent, stronger
@@ -29,6 +29,8 @@ from weft.model.deliveries import Conveyed
 from weft.model.handles import AttributeHandle, DimensionHandle, ObjectClassHandle, RegionHandle
 from weft.model.records import RangeBounds
 
+How = TypeVar("How")
+"""How a region is subscribed."""
 Carried = tuple[tuple[AttributeHandle, tuple[tuple[int, ...], ...]], ...]
 """Where, as it travels: of each extent the dimension, lower and upper bound of each range, one behind the other."""
 
@@ -88,7 +90,9 @@ def wishes(
         for handle, wish in _worth_asking(federation, sent, regions):
             if sent is not None:
                 available = federation.catalog.available_to_attribute(entry, attribute)
-                if not overlap(sent, realized(federation, federation.regions[handle], available), relaxed):
+                if not overlap(
+                    sent, realized(federation, federation.ddm.regions[handle], available), relaxed
+                ):
                     continue
             best = found.get(attribute)
             found[attribute] = wish if best is None else stronger(best, wish, rates)
@@ -96,14 +100,14 @@ def wishes(
 
 
 def _worth_asking(
-    federation: Federation, sent: Extents | None, regions: dict[RegionHandle, Any]
-) -> Iterable[tuple[RegionHandle, Any]]:
+    federation: Federation, sent: Extents | None, regions: dict[RegionHandle, How]
+) -> Iterable[tuple[RegionHandle, How]]:
     """Of many regions only those that are near, in the order of the subscriptions."""
     if sent is None or len(regions) < MANY:
         return regions.items()
     near: set[RegionHandle] = set()
     for extent in sent:
-        near |= federation.region_index.near(extent)
+        near |= federation.ddm.subscribed.near(extent)
     if 2 * len(near) < len(regions):
         return [(handle, regions[handle]) for handle in sorted(near) if handle in regions]
     return [(handle, found) for handle, found in regions.items() if handle in near]
@@ -120,7 +124,7 @@ def where_is(federation: Federation, instance: Instance) -> Where | None:
         placement.forget()
         placement.where = where
         placement.owners = instance.owners
-    if placement.fixed is not None and not federation.regions:
+    if placement.fixed is not None and not federation.ddm.regions:
         return None
     return where or None
 
@@ -137,12 +141,12 @@ def _worked_out(federation: Federation, instance: Instance) -> Where:
         if regions:
             available = federation.catalog.available_to_attribute(instance.entry, attribute)
             where[attribute] = tuple(
-                [realized(federation, federation.regions[handle], available) for handle in regions]
+                [realized(federation, federation.ddm.regions[handle], available) for handle in regions]
             )
     return where
 
 
-def part_of(where: Where | None, attributes: Iterable[Any]) -> Where | None:
+def part_of(where: Where | None, attributes: Iterable[AttributeHandle]) -> Where | None:
     """Where these attributes are; None: in the default region, all of them."""
     if where is None:
         return None
@@ -163,7 +167,7 @@ def hears(
     available = federation.catalog.available_to_interaction_class(received)
     relaxed = federation.switches["allowRelaxedDDM"]
     for handle, _ in _worth_asking(federation, sent, member.declared.receives_at[received.handle]):
-        if overlap(sent, realized(federation, federation.regions[handle], available), relaxed):
+        if overlap(sent, realized(federation, federation.ddm.regions[handle], available), relaxed):
             return received
     return None
 
@@ -171,7 +175,7 @@ def hears(
 def extents_of(
     federation: Federation, regions: Iterable[RegionHandle], available: frozenset[DimensionHandle]
 ) -> Extents:
-    return tuple([realized(federation, federation.regions[handle], available) for handle in regions])
+    return tuple([realized(federation, federation.ddm.regions[handle], available) for handle in regions])
 
 
 # --- by value -------------------------------------------------------------------------------------------------

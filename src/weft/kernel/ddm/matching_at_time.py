@@ -11,19 +11,19 @@ federate might want something of the instance: so an instance is always discover
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
 
-from weft.fom.catalog import InteractionClassEntry
+from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
 from weft.interest import Extent
 from weft.kernel.ddm import matching
 from weft.kernel.state.federation import Federation, Instance, Member
 from weft.kernel.state.region_state import Extents, OwnedRegion, Where
 from weft.model.handles import AttributeHandle, DimensionHandle, ObjectClassHandle, RegionHandle
+from weft.model.time import TimeValue
 
 
 def _realized(
-    federation: Federation, region: OwnedRegion, available: frozenset[DimensionHandle], time: Any
+    federation: Federation, region: OwnedRegion, available: frozenset[DimensionHandle], time: TimeValue
 ) -> Extent | None:
     if region.timeline is None:
         return None if region.extent is None else matching.realized(federation, region, available)
@@ -37,17 +37,17 @@ def extents_of(
     federation: Federation,
     regions: Iterable[RegionHandle],
     available: frozenset[DimensionHandle],
-    time: Any,
+    time: TimeValue,
 ) -> Extents:
     """Of regions as of that time; those that are nowhere are left out."""
-    found = [_realized(federation, federation.regions[handle], available, time) for handle in regions]
+    found = [_realized(federation, federation.ddm.regions[handle], available, time) for handle in regions]
     return tuple([extent for extent in found if extent is not None])
 
 
-def where_is(federation: Federation, instance: Instance, time: Any) -> Where | None:
+def where_is(federation: Federation, instance: Instance, time: TimeValue) -> Where | None:
     where = matching.where_is(federation, instance)
     placement = instance.placement
-    if where is None or placement is None or placement.fixed is not None or not federation.timed:
+    if where is None or placement is None or placement.fixed is not None or not federation.ddm.timed:
         return where
     found: Where = {}
     for attribute in where:
@@ -64,9 +64,9 @@ def wanted(
     federation: Federation,
     member: Member,
     instance: Instance,
-    attributes: Iterable[Any],
+    attributes: Iterable[AttributeHandle],
     where: Where | None,
-    time: Any,
+    time: TimeValue,
 ) -> list[AttributeHandle]:
     """Which of these the member gets, of an instance that was there as of that time."""
     known = federation.known_class(member, instance)
@@ -90,7 +90,7 @@ def wanted(
                 found.append(attribute)
                 break
             available = federation.catalog.available_to_attribute(entry, attribute)
-            extent = _realized(federation, federation.regions[handle], available, time)
+            extent = _realized(federation, federation.ddm.regions[handle], available, time)
             if extent is not None and matching.overlap(sent, extent, relaxed):
                 found.append(attribute)
                 break
@@ -98,14 +98,14 @@ def wanted(
 
 
 def _subscribed(
-    member: Member, object_class: ObjectClassHandle, time: Any
-) -> dict[AttributeHandle, dict[RegionHandle, Any]]:
+    member: Member, object_class: ObjectClassHandle, time: TimeValue
+) -> Mapping[AttributeHandle, Iterable[RegionHandle]]:
     """With which regions each attribute is subscribed as of that time."""
     held = member.declared.subscribed_at.get(object_class) or {}
     timed = member.declared.timed.at(object_class, time)
     if not timed:
         return held
-    found: dict[AttributeHandle, dict[RegionHandle, Any]] = {}
+    found: dict[AttributeHandle, dict[RegionHandle, None]] = {}
     for attribute, regions in held.items():
         found[attribute] = {handle: None for handle in regions if (attribute, handle) not in timed}
     for (attribute, handle), how in timed.items():
@@ -118,11 +118,15 @@ def _subscribed(
 
 
 def hears(
-    federation: Federation, member: Member, entry: InteractionClassEntry, sent: Extents | None, time: Any
+    federation: Federation,
+    member: Member,
+    entry: InteractionClassEntry,
+    sent: Extents | None,
+    time: TimeValue,
 ) -> InteractionClassEntry | None:
     """The class at which the member receives an interaction with that time stamp."""
     declared = member.declared
-    if not declared.timed_receives.of and not (declared.receives_at and federation.timed):
+    if not declared.timed_receives.of and not (declared.receives_at and federation.ddm.timed):
         return matching.hears(federation, member, entry, sent)
     for ancestor in entry.lineage:
         regions = _receives(member, ancestor, time)
@@ -134,7 +138,7 @@ def hears(
     return None
 
 
-def _receives(member: Member, entry: InteractionClassEntry, time: Any) -> list[RegionHandle]:
+def _receives(member: Member, entry: InteractionClassEntry, time: TimeValue) -> list[RegionHandle]:
     timed = member.declared.timed_receives.at(entry.handle, time)
     held = member.declared.receives_at.get(entry.handle, {})
     if not timed:
@@ -148,7 +152,7 @@ def _hit(
     regions: list[RegionHandle],
     available: frozenset[DimensionHandle],
     sent: Extents,
-    time: Any,
+    time: TimeValue,
 ) -> bool:
     relaxed = federation.switches["allowRelaxedDDM"]
     extents = extents_of(federation, regions, available, time)
@@ -162,7 +166,7 @@ def ever_wished(
     federation: Federation, member: Member, object_class: ObjectClassHandle, where: Where | None
 ) -> Iterable[AttributeHandle]:
     """What the member may want of an instance that may be there (`ever_at`), at that class."""
-    if not federation.timed:
+    if not federation.ddm.timed:
         return matching.wishes(federation, member, object_class, where) or ()
     declared = member.declared
     found: dict[AttributeHandle, None] = dict.fromkeys(declared.subscribed.get(object_class, ()))
@@ -173,14 +177,18 @@ def ever_wished(
     for attribute, handle in (*keys, *declared.timed.ever(object_class)):
         sent = None if where is None else where.get(attribute)
         if attribute not in found and (
-            sent is None or _ever_hit(federation, entry, attribute, federation.regions[handle], sent)
+            sent is None or _ever_hit(federation, entry, attribute, federation.ddm.regions[handle], sent)
         ):
             found[attribute] = None
     return found
 
 
 def _ever_hit(
-    federation: Federation, entry: Any, attribute: AttributeHandle, region: OwnedRegion, sent: Extents
+    federation: Federation,
+    entry: ObjectClassEntry,
+    attribute: AttributeHandle,
+    region: OwnedRegion,
+    sent: Extents,
 ) -> bool:
     available = federation.catalog.available_to_attribute(entry, attribute)
     relaxed = federation.switches["allowRelaxedDDM"]
@@ -192,7 +200,7 @@ def ever_at(federation: Federation, instance: Instance) -> Where | None:
     """Where an instance is, at any time."""
     where = matching.where_is(federation, instance)
     placement = instance.placement
-    if where is None or placement is None or placement.fixed is not None or not federation.timed:
+    if where is None or placement is None or placement.fixed is not None or not federation.ddm.timed:
         return where
     found: Where = {}
     for attribute in where:
@@ -202,7 +210,7 @@ def ever_at(federation: Federation, instance: Instance) -> Where | None:
             [
                 matching.completed(federation, extent, available)
                 for handle in regions
-                for extent in federation.regions[handle].ever()
+                for extent in federation.ddm.regions[handle].ever()
             ]
         )
     return found

@@ -49,13 +49,13 @@ def join(
     model: ObjectModel | None,
 ) -> Member:
     federation = step.federation
-    if name is not None and name in federation.member_names:
+    if name is not None and name in federation.membership.names:
         raise FederateNameAlreadyInUse(_taken(step, name))
     if model is not None:
         federation.catalog.absorb(model)
         federation.ordered |= federation.catalog.ordered
-    federation.federates_joined += 1
-    handle = FederateHandle.of(federation.federates_joined)
+    federation.membership.joined += 1
+    handle = FederateHandle.of(federation.membership.joined)
     member = Member(
         handle,
         name or _unused_name(federation, kind),
@@ -69,15 +69,15 @@ def join(
     federation.take_seat(member)
     federation.members[handle] = member
     federation.orders.nodes[node] = None
-    federation.member_names[member.name] = member
+    federation.membership.names[member.name] = member
     federation.changed()
     synchronization.after_join(step, member)
     return member
 
 
 def _unused_name(federation: Federation, kind: str) -> str:
-    name = f"{kind}-{federation.federates_joined}"
-    while name in federation.member_names:
+    name = f"{kind}-{federation.membership.joined}"
+    while name in federation.membership.names:
         name += "'"
     return name
 
@@ -170,18 +170,18 @@ def _remove(federation: Federation, member: Member) -> None:
         federation.forget(instance, member)
         if instance.placement is not None:
             instance_regions.give_up(federation, instance, member)
-    for handle in [h for h, region in federation.regions.items() if region.owner == member.handle]:
-        del federation.regions[handle]
-        federation.region_index.remove(handle)
-        federation.update_index.remove(handle)
-    for name in [n for n, holder in federation.reserved_names.items() if holder == member.handle]:
-        del federation.reserved_names[name]
-    federation.seats[member.seat] = None
+    for handle in [h for h, region in federation.ddm.regions.items() if region.owner == member.handle]:
+        del federation.ddm.regions[handle]
+        federation.ddm.subscribed.remove(handle)
+        federation.ddm.updated.remove(handle)
+    for name in [n for n, holder in federation.objects.reserved.items() if holder == member.handle]:
+        del federation.objects.reserved[name]
+    federation.membership.seats[member.seat] = None
     federation.declarations.remove(member.handle)
     del federation.members[member.handle]
-    federation.departed[member.handle] = member.name
-    if len(federation.departed) > _DEPARTED:
-        del federation.departed[next(iter(federation.departed))]
-    del federation.member_names[member.name]
+    federation.membership.departed[member.handle] = member.name
+    if len(federation.membership.departed) > _DEPARTED:
+        del federation.membership.departed[next(iter(federation.membership.departed))]
+    del federation.membership.names[member.name]
     update_rates.forget(federation, member)
     federation.changed()

@@ -32,9 +32,8 @@ from weft.kernel.recording import call_rows
 from weft.kernel.state.effects import Notice
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.parcels import Caller, Request
-from weft.kernel.state.save_state import Halt
 from weft.kernel.state.step import Step
-from weft.kernel.state.time_state import FLUSH, GRANTED, NMR, NMRA, TAR, Report, Timetable
+from weft.kernel.state.time_state import FLUSH, GRANTED, NMR, NMRA, TAR, Halt, Report, Timetable
 from weft.kernel.time import blocking, galt_exchange, grants
 from weft.model.errors import NameNotFound, RTIinternalError
 from weft.ordering.galt import Bound
@@ -75,7 +74,7 @@ def request(caller: Caller, arguments: tuple[Any, ...]) -> Request:
 
 def command(federation: Federation, action: str, target: Any) -> tuple[Member, str, tuple[Any, ...]]:
     """At the home: the command that does it, and in whose name."""
-    halt = federation.halt
+    halt = federation.clock.halt
     if action == "resign":
         return _named(federation, target), RESIGN_LOST, (RESIGNED,)
     if action == "pause":
@@ -99,7 +98,7 @@ def words(action: str, target: Any) -> str:
 
 
 def _named(federation: Federation, name: str) -> Member:
-    member = federation.member_names.get(name)
+    member = federation.membership.names.get(name)
     if member is None or member.handle not in federation.members:
         known = ", ".join([repr(one.name) for one in federation.members.values()]) or "none"
         raise NameNotFound(f"federation {federation.name!r} has no federate {name!r}; it has {known}")
@@ -128,7 +127,7 @@ def paused_facts(federation: Federation, now: float) -> dict[str, Any] | None:
 
     `at`: the time that the last step has let through, if there was one.  `waits_for`: at the home, whom a step waits for.
     """
-    halt = federation.halt
+    halt = federation.clock.halt
     if halt is None:
         return None
     found: dict[str, Any] = {
@@ -138,9 +137,9 @@ def paused_facts(federation: Federation, now: float) -> dict[str, Any] | None:
     }
     if halt.gate is not None:
         found["at"] = halt.gate
-    if halt.steps and federation.timetable is not None:
-        time = _least(*_ahead(federation, federation.timetable, halt))
-        waits_for = [one.name for one in _between(federation, federation.timetable, halt, time)]
+    if halt.steps and federation.clock.timetable is not None:
+        time = _least(*_ahead(federation, federation.clock.timetable, halt))
+        waits_for = [one.name for one in _between(federation, federation.clock.timetable, halt, time)]
         if waits_for:
             found["waits_for"] = waits_for
     return found
@@ -152,10 +151,10 @@ def paused_facts(federation: Federation, now: float) -> dict[str, Any] | None:
 def operator_paused(step: Step, by: str) -> None:
     """A pause of what is paused takes back the steps that are still to come."""
     federation = step.federation
-    if federation.halt is not None:
-        federation.halt.steps = 0
+    if federation.clock.halt is not None:
+        federation.clock.halt.steps = 0
         return
-    halt = federation.halt = Halt(step.now, by)
+    halt = federation.clock.halt = Halt(step.now, by)
     if federation.home == step.node:
         halt.version = galt_exchange.table_of(federation).version + 1
         step.turn.begins = True  # the nodes are asked behind this command, so that it holds by then
@@ -163,22 +162,22 @@ def operator_paused(step: Step, by: str) -> None:
 
 def operator_resumed(step: Step) -> None:
     federation = step.federation
-    if federation.halt is not None:
-        federation.halt = None
+    if federation.clock.halt is not None:
+        federation.clock.halt = None
         grants.look_again(step)
 
 
 def operator_stepped(step: Step, count: int) -> None:
     federation = step.federation
-    if federation.halt is not None:
-        federation.halt.steps += count
+    if federation.clock.halt is not None:
+        federation.clock.halt.steps += count
         step.turn.begins = True
 
 
 def gate_moved(step: Step, time: Any, counted: bool) -> None:
     """That time is let through.  `counted`: that is a step; else it may become one."""
     federation = step.federation
-    halt = federation.halt
+    halt = federation.clock.halt
     if halt is None:
         return
     halt.counted = counted
@@ -196,11 +195,11 @@ def gate_moved(step: Step, time: Any, counted: bool) -> None:
 
 def next_gate(federation: Federation) -> tuple[Any, bool] | None:
     """At the home: where the gate is to be and if that counts as a step; None: nowhere else for now."""
-    halt = federation.halt
-    table = federation.timetable
+    halt = federation.clock.halt
+    table = federation.clock.timetable
     if halt is None or not halt.steps or table is None or not _answered(federation, table, halt):
         return None
-    if federation.saving is not None or federation.restoring is not None:
+    if federation.saves.saving is not None or federation.saves.restoring is not None:
         return None
     sure, hopefuls = _ahead(federation, table, halt)
     time = _least(sure, hopefuls)
@@ -270,8 +269,8 @@ def _ahead(federation: Federation, table: Timetable, halt: Halt) -> tuple[list[A
             hopefuls[member.handle] = time
         else:
             sure.append(time)
-    if timed_saves.all_have_come(federation) and federation.save_scheduled is not None:
-        save: Any = federation.save_scheduled[1].value
+    if timed_saves.all_have_come(federation) and federation.saves.scheduled is not None:
+        save: Any = federation.saves.scheduled[1].value
         if not halt.lets(save):
             sure.append(save)  # the save is what comes next
     return sure, hopefuls
@@ -285,13 +284,13 @@ def could_have(federation: Federation, table: Timetable, member: Member, report:
             return None
         return max(report.time, report.head if galt is None else min(report.head, galt[0]))
     if report.mode == FLUSH:
-        return None if federation.save_limit is not None else report.requested
+        return None if federation.saves.limit is not None else report.requested
     if not member.timing.constrained:
         return report.requested
     if galt is None and not blocking.may_advance_alone(federation, member):
         return None
-    if federation.save_limit is not None:
-        galt = federation.save_limit if galt is None else min(galt, federation.save_limit)
+    if federation.saves.limit is not None:
+        galt = federation.saves.limit if galt is None else min(galt, federation.saves.limit)
     time = galt_exchange.next_time(table, member, report)
     goal: Bound = (time, 1 if report.mode in (TAR, NMR) else 0)
     return time if galt is None or galt >= goal else None
@@ -302,7 +301,7 @@ def could_have(federation: Federation, table: Timetable, member: Member, report:
 
 def plain(federation: Federation, now: float) -> list[Any] | None:
     """For a node that comes later, and for the home's own process after this one.  A save has nothing of it."""
-    halt = federation.halt
+    halt = federation.clock.halt
     if halt is None:
         return None
     return [halt.by, now - halt.since, halt.gate, halt.steps, halt.round, halt.counted]
@@ -312,13 +311,13 @@ def restore(federation: Federation, data: list[Any] | None, now: float) -> None:
     if data is None:
         return
     by, seconds, gate, steps, number, counted = data
-    halt = federation.halt = Halt(now - seconds, by)
+    halt = federation.clock.halt = Halt(now - seconds, by)
     halt.gate, halt.steps, halt.round, halt.counted = gate, steps, number, counted
 
 
 def begin_again(federation: Federation) -> tuple[Any, bool] | None:
     """The home was started again: it does not know any more who may have been granted the time of the gate, so that counts."""
-    halt = federation.halt
+    halt = federation.clock.halt
     if halt is None:
         return None
     halt.version = 1
@@ -327,5 +326,5 @@ def begin_again(federation: Federation) -> tuple[Any, bool] | None:
 
 def inherit(federation: Federation, successor: Federation) -> None:
     """What a paused federation is restored to is paused, too, and nothing is let through of the times before."""
-    if federation.halt is not None:
-        successor.halt = Halt(federation.halt.since, federation.halt.by)
+    if federation.clock.halt is not None:
+        successor.clock.halt = Halt(federation.clock.halt.since, federation.clock.halt.by)

@@ -38,13 +38,13 @@ def request_federation_restore(step: Step, label: str) -> None:
     if not isinstance(label, str):
         raise TypeError(f"the label of a save is text, not {label!r}")
     preconditions.name("a save", label)
-    if federation.saving is not None:
-        raise SaveInProgress(f"the federation is being saved as {federation.saving.label!r}")
-    if federation.restoring is not None:
-        raise RestoreInProgress(f"the federation is being restored from {federation.restoring.label!r}")
-    if federation.save_asked:
-        raise SaveInProgress(f"a save is being asked for: {federation.save_asked[0].label!r}; try again")
-    federation.restoring = Restoring(label, step.member.handle)
+    if federation.saves.saving is not None:
+        raise SaveInProgress(f"the federation is being saved as {federation.saves.saving.label!r}")
+    if federation.saves.restoring is not None:
+        raise RestoreInProgress(f"the federation is being restored from {federation.saves.restoring.label!r}")
+    if federation.saves.asked:
+        raise SaveInProgress(f"a save is being asked for: {federation.saves.asked[0].label!r}; try again")
+    federation.saves.restoring = Restoring(label, step.member.handle)
 
 
 def places(federation: Federation, data: Any) -> Places | str:
@@ -73,7 +73,7 @@ def places(federation: Federation, data: Any) -> Places | str:
 
 
 def is_pending(federation: Federation, label: str) -> bool:
-    restoring = federation.restoring
+    restoring = federation.saves.restoring
     return restoring is not None and restoring.label == label and restoring.data is None
 
 
@@ -105,12 +105,12 @@ def decision(step: Step, label: str, data: Any) -> tuple[Any, Places | None]:
 
 def restore_decided(step: Step, data: Any, who: Places | None) -> None:
     federation = step.federation
-    restoring = federation.restoring
+    restoring = federation.saves.restoring
     if restoring is None:
         return
     requester = federation.members.get(restoring.requester)
     if who is None:
-        federation.restoring = None
+        federation.saves.restoring = None
         step.turn.begins = True  # a save may have waited
         if requester is not None:
             step.callback(requester, "request_federation_restore_failed", (restoring.label,))
@@ -137,7 +137,7 @@ def federate_restore_not_complete(step: Step) -> None:
 
 def _complete(step: Step, failure: RestoreFailureReason | None) -> None:
     member = step.member
-    restoring = step.federation.restoring
+    restoring = step.federation.saves.restoring
     if restoring is None or restoring.data is None or member.handle in restoring.done:
         raise RestoreNotRequested(f"{member!r} is not told to restore, or has already done so")
     restoring.done[member.handle] = None
@@ -155,7 +155,7 @@ def _conclude(step: Step, restoring: Restoring) -> None:
 
 
 def abort_federation_restore(step: Step) -> None:
-    restoring = step.federation.restoring
+    restoring = step.federation.saves.restoring
     if restoring is None:
         raise RestoreNotInProgress("the federation is not being restored")
     if restoring.data is None:
@@ -167,12 +167,12 @@ def abort_federation_restore(step: Step) -> None:
 def after_resign(step: Step) -> None:
     federation = step.federation
     member = step.member
-    restoring = federation.restoring
+    restoring = federation.saves.restoring
     if restoring is None:
         return
     if restoring.data is None:
         if restoring.requester == member.handle:
-            federation.restoring = None
+            federation.saves.restoring = None
         return
     restoring.handles.pop(member.handle, None)
     restoring.failure = restoring.failure or RestoreFailureReason.FEDERATE_RESIGNED_DURING_RESTORE
@@ -181,7 +181,7 @@ def after_resign(step: Step) -> None:
 
 def _fail(step: Step, reason: RestoreFailureReason) -> None:
     federation = step.federation
-    federation.restoring = None
+    federation.saves.restoring = None
     step.turn.begins = True
     for member in federation.members.values():
         step.pause_callback(member, "federation_not_restored", (reason,))
@@ -196,15 +196,15 @@ def _succeed(step: Step, restoring: Restoring) -> None:
     successor.home = successor.rti.node = federation.home
     successor.nodes = dict(federation.nodes)
     successor.sequence = federation.sequence
-    successor.renamed = (federation.execution, dict(restoring.handles))
-    successor.last_save = (restoring.label, snapshot.time_of_save(restoring.data))
+    successor.saves.renamed = (federation.execution, dict(restoring.handles))
+    successor.saves.last = (restoring.label, snapshot.time_of_save(restoring.data))
     held = snapshot.held(restoring.data)
     for now, after in restoring.handles.items():
         member = successor.members[after]
         member.node = federation.members[now].node
         member.session = federation.members[now].session
         if member.node != step.node:
-            successor.reports_due.pop(after, None)
+            successor.mom.due.pop(after, None)
     restored = Step(step.turn, successor, successor.rti)
     for member in successor.members.values():
         restored.pause_callback(member, "federation_restored", ())
@@ -213,7 +213,7 @@ def _succeed(step: Step, restoring: Restoring) -> None:
                 step.effects.append(Callback(member.session, method, arguments))
     snapshot_orders.begin_anew(successor)
     operator.inherit(federation, successor)
-    federation.successor = successor
+    federation.saves.successor = successor
     _note(restored)
     restored.note(None, "HLAlastSaveName", "HLAlastSaveTime", "HLAfederatesInFederation")
 
@@ -227,7 +227,8 @@ def _note(step: Step) -> None:
 def query_federation_restore_status(step: Step) -> None:
     federation = step.federation
     response = [
-        FederateRestoreStatus(handle, *_status(federation.restoring, handle)) for handle in federation.members
+        FederateRestoreStatus(handle, *_status(federation.saves.restoring, handle))
+        for handle in federation.members
     ]
     step.callback(step.member, "federation_restore_status_response", (response,))
 

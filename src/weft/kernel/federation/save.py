@@ -43,10 +43,10 @@ def request_federation_save(step: Step, label: str, time: LogicalTime | None = N
     if not isinstance(label, str):
         raise TypeError(f"the label of a save is text, not {label!r}")
     preconditions.name("a save", label)
-    if federation.saving is not None:
-        raise SaveInProgress(f"the federation is being saved as {federation.saving.label!r}")
-    if federation.restoring is not None:
-        raise RestoreInProgress(f"the federation is being restored from {federation.restoring.label!r}")
+    if federation.saves.saving is not None:
+        raise SaveInProgress(f"the federation is being saved as {federation.saves.saving.label!r}")
+    if federation.saves.restoring is not None:
+        raise RestoreInProgress(f"the federation is being restored from {federation.saves.restoring.label!r}")
     if time is None:
         initiate(step, label, None)
     else:
@@ -60,8 +60,8 @@ def save_due(step: Step) -> None:
     A node may hear of that by this very command, before it has been told the bound that it follows from.
     """
     federation = step.federation
-    if federation.save_scheduled is not None:
-        label, time = federation.save_scheduled
+    if federation.saves.scheduled is not None:
+        label, time = federation.saves.scheduled
         value: Any = time.value
         for one in federation.members.values():
             if one.node == step.node and one.timing.constrained and one.timing.mode != GRANTED:
@@ -72,8 +72,8 @@ def save_due(step: Step) -> None:
 def initiate(step: Step, label: str, time: LogicalTime | None) -> None:
     federation = step.federation
     saving = Saving(label, time)
-    federation.saving = saving
-    federation.save_scheduled = None
+    federation.saves.saving = saving
+    federation.saves.scheduled = None
     timed_saves.set_limit(step)
     arguments = (label,) if time is None else (label, time)
     for member in federation.members.values():
@@ -85,7 +85,7 @@ def initiate(step: Step, label: str, time: LogicalTime | None) -> None:
 def federate_save_begun(step: Step) -> None:
     federation = step.federation
     member = step.member
-    saving = federation.saving
+    saving = federation.saves.saving
     if saving is None or saving.status.get(member.handle) is not SaveStatus.FEDERATE_INSTRUCTED_TO_SAVE:
         raise SaveNotInitiated(f"{member!r} is not told to save, or has already begun")
     saving.status[member.handle] = SaveStatus.FEDERATE_SAVING
@@ -107,7 +107,7 @@ def federate_save_not_complete(step: Step) -> None:
 
 def _complete(step: Step, failure: SaveFailureReason | None) -> None:
     member = step.member
-    saving = step.federation.saving
+    saving = step.federation.saves.saving
     if saving is None or saving.status.get(member.handle) is not SaveStatus.FEDERATE_SAVING:
         raise FederateHasNotBegunSave(f"{member!r} has not begun to save")
     saving.status[member.handle] = _COMPLETE
@@ -127,9 +127,9 @@ def _conclude(step: Step, saving: Saving) -> None:
 
 def abort_federation_save(step: Step) -> None:
     federation = step.federation
-    saving = federation.saving
+    saving = federation.saves.saving
     if saving is None:
-        scheduled = federation.save_scheduled
+        scheduled = federation.saves.scheduled
         waits = "" if scheduled is None else f"; {scheduled[0]!r} waits for {scheduled[1]}: request another"
         raise SaveNotInProgress(f"the federation is not being saved{waits}")
     if saving.writing:
@@ -142,26 +142,26 @@ def abort_federation_save(step: Step) -> None:
 def save_writing(step: Step) -> None:
     """All is there and the home's host writes it: from here on a federate that resigns does so after the save."""
     federation = step.federation
-    if federation.saving is not None:
-        federation.saving.writing = True
+    if federation.saves.saving is not None:
+        federation.saves.saving.writing = True
 
 
 def is_writing(federation: Federation, label: str) -> bool:
-    saving = federation.saving
+    saving = federation.saves.saving
     return saving is not None and saving.writing and saving.label == label
 
 
 def save_ended(step: Step, written: bool) -> None:
     federation = step.federation
-    saving = federation.saving
+    saving = federation.saves.saving
     if saving is not None:
         if written:
-            federation.last_save = (saving.label, saving.time)
+            federation.saves.last = (saving.label, saving.time)
         _end(step, None if written else SaveFailureReason.RTI_UNABLE_TO_SAVE)
 
 
 def after_resign(step: Step) -> None:
-    saving = step.federation.saving
+    saving = step.federation.saves.saving
     if saving is not None:
         saving.status.pop(step.member.handle, None)
         if not saving.writing:
@@ -171,7 +171,7 @@ def after_resign(step: Step) -> None:
 
 def _end(step: Step, reason: SaveFailureReason | None) -> None:
     federation = step.federation
-    federation.saving = None
+    federation.saves.saving = None
     for member in federation.members.values():
         if reason is None:
             step.pause_callback(member, "federation_saved", ())
@@ -193,7 +193,7 @@ def _note(step: Step) -> None:
 
 def query_federation_save_status(step: Step) -> None:
     federation = step.federation
-    saving = federation.saving
+    saving = federation.saves.saving
     status = {} if saving is None else saving.status
     none = SaveStatus.NO_SAVE_IN_PROGRESS
     response = [(handle, status.get(handle, none)) for handle in federation.members]

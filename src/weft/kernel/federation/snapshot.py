@@ -79,7 +79,7 @@ class Outline(NamedTuple):
 
 def share(federation: Federation, member: Member, callbacks: Held, now: float) -> dict[str, Any]:
     """What only the member's own node knows of it."""
-    due = federation.reports_due.get(member.handle)
+    due = federation.mom.due.get(member.handle)
     private = private_data(member, None if due is None else due - now)
     private["templates"] = templates_data(federation, member)
     private["held"] = [callback_to_plain(method, arguments) for method, arguments in callbacks]
@@ -101,7 +101,7 @@ def snapshot(
         members.append(data)
     objects = _Objects()
     instances = [objects.data(instance) for instance in federation.instances.values()]
-    saving = federation.saving
+    saving = federation.saves.saving
     return {
         "version": VERSION,
         "name": federation.name,
@@ -112,16 +112,16 @@ def snapshot(
         "time": time_name,
         "rid": None if rid is None else sources.number(rid),
         "extensions": [[sources.number(source) for source in more] for more in federation.extensions],
-        "joined": federation.federates_joined,
-        "registered": federation.instances_registered,
-        "seats": [None if member is None else member.handle.number for member in federation.seats],
+        "joined": federation.membership.joined,
+        "registered": federation.objects.registered,
+        "seats": [None if member is None else member.handle.number for member in federation.membership.seats],
         "members": members,
         "rti": member_data(federation.rti, sources.number) | {"private": private_data(federation.rti, None)},
         "owners": objects.owners,
         "knowledge": objects.knowledge,
         "instances": instances,
-        "classes": [kind.number for kind in federation.instances_of],
-        "reserved": [[name, holder.number] for name, holder in federation.reserved_names.items()],
+        "classes": [kind.number for kind in federation.objects.of_class],
+        "reserved": [[name, holder.number] for name, holder in federation.objects.reserved.items()],
         "points": [_point_data(point) for point in federation.points.values()],
         "switches": list(map(list, federation.switches.items())),
         "observed": [handle.number for handle in federation.observed],
@@ -129,7 +129,7 @@ def snapshot(
         "regions": regions_data(federation),
         "next save": timed_saves.plain(federation) if shares is None else None,
         "paused": operator.plain(federation, now) if shares is None else None,
-        "last save": [federation.last_save[0], to_plain(federation.last_save[1])],
+        "last save": [federation.saves.last[0], to_plain(federation.saves.last[1])],
         "sources": sources.data,
     }
 
@@ -264,11 +264,11 @@ def _restored(data: Any, now: float) -> Federation:
         if model is not None:
             federation.catalog.absorb(model)
             federation.extensions.append(given)
-    federation.federates_joined = data["joined"]
-    federation.instances_registered = data["registered"]
+    federation.membership.joined = data["joined"]
+    federation.objects.registered = data["registered"]
     _restore_members(federation, data, sources, now)
     _restore_instances(federation, data)
-    federation.reserved_names = {name: FederateHandle.of(number) for name, number in data["reserved"]}
+    federation.objects.reserved = {name: FederateHandle.of(number) for name, number in data["reserved"]}
     for label, tag, waiting, achieved, everyone in data["points"]:
         point = SynchronizationPoint(
             label, tag, {FederateHandle.of(number): None for number in waiting}, everyone
@@ -280,7 +280,7 @@ def _restored(data: Any, now: float) -> Federation:
         member = federation.members[FederateHandle.of(number)]
         federation.observed[member.handle] = member
     label, time = data["last save"]
-    federation.last_save = (label, from_plain(time))
+    federation.saves.last = (label, from_plain(time))
     restore_orders(federation, data.get("orders"))
     restore_regions(federation, data)
     timed_saves.restore(federation, data.get("next save"))
@@ -291,22 +291,22 @@ def _restored(data: Any, now: float) -> Federation:
 def _restore_members(federation: Federation, data: Any, sources: list[Source], now: float) -> None:
     rti = federation.rti = member_from(data["rti"], sources)
     add_private(rti, data["rti"]["private"])
-    federation.seats = [None] * len(data["seats"])
+    federation.membership.seats = [None] * len(data["seats"])
     federation.take_seat(rti)
     for one in data["members"]:
         member = member_from(one, sources)
         due = add_private(member, one["private"])
         if due is not None:
-            federation.reports_due[member.handle] = now + due
+            federation.mom.due[member.handle] = now + due
         member.granted_since = now
         federation.take_seat(member)
         federation.members[member.handle] = member
-        federation.member_names[member.name] = member
+        federation.membership.names[member.name] = member
         federation.declarations.of[member.handle] = member.declared
         if member.timing.mode:
-            federation.horizon.waiting[member.handle] = None
+            federation.clock.horizon.waiting[member.handle] = None
         if member.timing.regulating:
-            federation.horizon.view = STOPPED  # until the home says how far time may go
+            federation.clock.horizon.view = STOPPED  # until the home says how far time may go
 
 
 def _restore_instances(federation: Federation, data: Any) -> None:
@@ -320,8 +320,8 @@ def _restore_instances(federation: Federation, data: Any) -> None:
         for table in data["knowledge"]
     ]
     federation.instances.clear()  # but for what a new federation begins with
-    federation.instance_names.clear()
-    federation.instances_of = {ObjectClassHandle.of(kind): {} for kind in data["classes"]}
+    federation.objects.names.clear()
+    federation.objects.of_class = {ObjectClassHandle.of(kind): {} for kind in data["classes"]}
     for one in data["instances"]:
         number, name, kind, owned, known, producer, updated, reflected, overrides, transfers, condemned = one
         instance = Instance(
@@ -338,8 +338,8 @@ def _restore_instances(federation: Federation, data: Any) -> None:
         instance.transfers = None if transfers is None else _transfers_from(transfers)
         instance.condemned = condemned_from(condemned)
         federation.instances[instance.handle] = instance
-        federation.instance_names[name] = instance
-        federation.instances_of[instance.entry.handle][instance.handle] = instance
+        federation.objects.names[name] = instance
+        federation.objects.of_class[instance.entry.handle][instance.handle] = instance
 
 
 def _overrides_from(data: list[Any]) -> Overrides:

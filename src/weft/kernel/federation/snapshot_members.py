@@ -9,7 +9,8 @@ from weft.interest import Declared
 from weft.interest.declarations import AttributeWish
 from weft.kernel.federation.snapshot_regions import restore_subscriptions, subscriptions_data
 from weft.kernel.federation.snapshot_times import add_clock, add_flags, clock_data, flags_data
-from weft.kernel.state.federation import Counts, Member, Switches, Tally
+from weft.kernel.state.federation import Member, Switches
+from weft.kernel.state.mom_state import Counts, Tally
 from weft.model.enums import OrderType, ResignAction
 from weft.model.handles import (
     AttributeHandle,

@@ -28,7 +28,7 @@ from weft.model.handles import (
 
 def regions_data(federation: Federation) -> list[Any]:
     rows = []
-    for region in federation.regions.values():
+    for region in federation.ddm.regions.values():
         line = region.timeline
         rows.append(
             [
@@ -44,7 +44,7 @@ def regions_data(federation: Federation) -> list[Any]:
         for instance in federation.instances.values()
         if instance.placement is not None
     ]
-    return [federation.regions_created, rows, placed, federation.timed]
+    return [federation.ddm.created, rows, placed, federation.ddm.timed]
 
 
 def _bounds(region: OwnedRegion, extent: Extent | None) -> list[Any] | None:
@@ -78,7 +78,7 @@ def _placement_data(placement: Placement) -> list[Any]:
 def templates_data(federation: Federation, member: Member) -> list[Any]:
     return [
         [region.handle.number, [list(bounds) for bounds in region.template.values()]]
-        for region in federation.regions.values()
+        for region in federation.ddm.regions.values()
         if region.owner == member.handle
     ]
 
@@ -125,8 +125,8 @@ def _wish_from(data: list[Any] | None) -> AttributeWish | None:
 def restore_regions(federation: Federation, data: Any) -> None:
     """Of a whole snapshot.  One of a Weft that had no regions has none."""
     created, rows, placed, *timed = data.get("regions", (0, (), ()))
-    federation.regions_created = created
-    federation.timed = bool(timed and timed[0])
+    federation.ddm.created = created
+    federation.ddm.timed = bool(timed and timed[0])
     for number, owner, dimensions, bounds, *line in rows:
         handle = RegionHandle.of(number)
         handles = tuple(DimensionHandle.of(d) for d in dimensions)
@@ -136,19 +136,19 @@ def restore_regions(federation: Federation, data: Any) -> None:
             made.commit(tuple((lower, upper) for lower, upper in bounds))
         if line and line[0] is not None:
             made.timeline = _history_from(line[0], partial(_extent, handles))
-        federation.regions[handle] = made
+        federation.ddm.regions[handle] = made
     for member in federation.members.values():
         for handle in member.declared.regions_used():
-            extent = federation.regions[handle].extent
+            extent = federation.ddm.regions[handle].extent
             if extent is not None:
-                federation.region_index.place(handle, extent)
+                federation.ddm.subscribed.place(handle, extent)
     for number, placement in placed:
         _restore_placement(federation, ObjectInstanceHandle.of(number), *placement)
-    for region in federation.regions.values():
+    for region in federation.ddm.regions.values():
         instance_regions.index(federation, region)
     for one in data["members"]:
         for number, template in one["private"].get("templates", ()):
-            found = federation.regions.get(RegionHandle.of(number))
+            found = federation.ddm.regions.get(RegionHandle.of(number))
             if found is not None:  # it may have been deleted since its node said so
                 bounds = [(lower, upper) for lower, upper in template]
                 found.template = dict(zip(found.dimensions, bounds, strict=True))
@@ -171,7 +171,7 @@ def _restore_placement(
         by_federate = placement.of.setdefault(AttributeHandle.of(attribute), {})
         by_federate[FederateHandle.of(federate)] = dict.fromkeys(handles)
         for region in handles:
-            instances = federation.regions[region].instances
+            instances = federation.ddm.regions[region].instances
             instances[handle] = instances.get(handle, 0) + 1
     federation.instances[handle].placement = placement
 

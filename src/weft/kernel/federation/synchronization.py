@@ -45,7 +45,7 @@ def _fault(
 ) -> SynchronizationPointFailureReason | None:
     absent = [handle for handle in chosen or () if handle not in federation.members]
     for handle in absent:
-        if not handle.is_between(1, federation.federates_joined):
+        if not handle.is_between(1, federation.membership.joined):
             raise InvalidFederateHandle(f"{handle!r} was never given to a federate of {federation.name!r}")
     if absent:
         return SynchronizationPointFailureReason.SYNCHRONIZATION_SET_MEMBER_NOT_JOINED

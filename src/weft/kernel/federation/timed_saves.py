@@ -6,7 +6,7 @@
     due         every time-constrained federate has asked for more than the save time and has been given all messages up to
                 it: everybody is told to save (`federation.save`)
 
-The *limit* (`Federation.save_limit`) is what holds time-constrained federates: no message later than the save time is
+The *limit* (`SaveState.limit`) is what holds time-constrained federates: no message later than the save time is
 delivered, and no later time granted, until the save is over.  Every node applies it to its own members from the command on
 that sets it, so all that can be wrong is what was granted before: that is why the nodes are asked first.  Whoever is alone at
 its node need not be.
@@ -88,13 +88,13 @@ def passed(federation: Federation, time: LogicalTime) -> RTIexception | None:
 def report_at_home(federation: Federation, member: Member) -> Report | None:
     if member.node == federation.home:
         return galt_exchange.report_of(member)
-    table = federation.timetable
+    table = federation.clock.timetable
     return None if table is None else table.reports.get(member.handle)
 
 
 def must_ask(federation: Federation) -> bool:
     """Are there nodes that know more of their members' times than the home does?"""
-    if federation.saving is not None or federation.restoring is not None:
+    if federation.saves.saving is not None or federation.saves.restoring is not None:
         return False
     return any(node != federation.home for node in federation.nodes)
 
@@ -119,17 +119,17 @@ def save_asked(
     if federation.home == step.node:
         asked.version = galt_exchange.table_of(federation).version + 1
         step.turn.begins = True  # they are asked behind this command, so that it holds by then
-    federation.save_asked.append(asked)
+    federation.saves.asked.append(asked)
     set_limit(step)
 
 
 def answered(federation: Federation) -> AskedSave | None:
     """At the home: the first request that all nodes have answered to."""
-    table = federation.timetable
+    table = federation.clock.timetable
     if table is None or table.silent:
         return None
     nodes = [node for node in federation.nodes if node != federation.home]
-    for asked in federation.save_asked:
+    for asked in federation.saves.asked:
         if all(table.seen.get(node, 0) >= asked.version for node in nodes):
             return asked
     return None
@@ -137,7 +137,7 @@ def answered(federation: Federation) -> AskedSave | None:
 
 def save_refused(step: Step, *caller: Any) -> None:
     federation = step.federation
-    federation.save_asked = [one for one in federation.save_asked if one.caller != Caller(*caller)]
+    federation.saves.asked = [one for one in federation.saves.asked if one.caller != Caller(*caller)]
     set_limit(step)
 
 
@@ -148,11 +148,11 @@ def schedule(step: Step, label: str, time: LogicalTime) -> None:
     """The request is accepted; it takes the place of one that was before."""
     federation = step.federation
     member = step.member
-    for asked in federation.save_asked:
+    for asked in federation.saves.asked:
         if (asked.label, asked.time, asked.federate) == (label, time, member.handle):
-            federation.save_asked.remove(asked)
+            federation.saves.asked.remove(asked)
             break
-    federation.save_scheduled = (label, time)
+    federation.saves.scheduled = (label, time)
     set_limit(step)
     step.turn.begins = True
 
@@ -160,37 +160,41 @@ def schedule(step: Step, label: str, time: LogicalTime) -> None:
 def set_limit(step: Step) -> None:
     """After each change of what is asked for, scheduled or going on; who was held may go on."""
     federation = step.federation
-    times = [asked.time for asked in federation.save_asked]
-    if federation.save_scheduled is not None:
-        times.append(federation.save_scheduled[1])
-    if federation.saving is not None and federation.saving.time is not None:
-        times.append(federation.saving.time)
-    before = federation.save_limit
+    times = [asked.time for asked in federation.saves.asked]
+    if federation.saves.scheduled is not None:
+        times.append(federation.saves.scheduled[1])
+    if federation.saves.saving is not None and federation.saves.saving.time is not None:
+        times.append(federation.saves.saving.time)
+    before = federation.saves.limit
     values: list[Any] = [time.value for time in times]
-    federation.save_limit = (min(values), 1) if values else None
-    if before is not None and (federation.save_limit is None or federation.save_limit > before):
+    federation.saves.limit = (min(values), 1) if values else None
+    if before is not None and (federation.saves.limit is None or federation.saves.limit > before):
         grants.look_again(step)
 
 
 def due(federation: Federation) -> bool:
     """At the home: may everybody be told to save?  Not while the operator holds back what they are to be given before."""
-    if federation.halt is not None and federation.save_scheduled is not None:
-        value: Any = federation.save_scheduled[1].value
-        if not federation.halt.lets(value):
+    if federation.clock.halt is not None and federation.saves.scheduled is not None:
+        value: Any = federation.saves.scheduled[1].value
+        if not federation.clock.halt.lets(value):
             return False
     return all_have_come(federation)
 
 
 def all_have_come(federation: Federation) -> bool:
     """Does a save wait for nobody but the operator?"""
-    if federation.save_scheduled is None or federation.saving is not None or federation.restoring is not None:
+    if (
+        federation.saves.scheduled is None
+        or federation.saves.saving is not None
+        or federation.saves.restoring is not None
+    ):
         return False
-    return next(_not_there(federation, federation.save_scheduled[1].value), None) is None
+    return next(_not_there(federation, federation.saves.scheduled[1].value), None) is None
 
 
 def not_there(federation: Federation) -> list[Member]:
     """At the home: those whom a save that waits for its time waits for."""
-    scheduled = federation.save_scheduled
+    scheduled = federation.saves.scheduled
     return [] if scheduled is None else list(_not_there(federation, scheduled[1].value))
 
 
@@ -202,7 +206,7 @@ def _not_there(federation: Federation, value: Any) -> Iterator[Member]:
 
 def _has_come(federation: Federation, member: Member, value: Any) -> bool:
     """It asks for more than the save time, and has been given all up to there."""
-    table = federation.timetable
+    table = federation.clock.timetable
     report = report_at_home(federation, member)
     if table is None or report is None or member.handle in table.silent or report.mode == GRANTED:
         return False
@@ -218,12 +222,12 @@ def _has_come(federation: Federation, member: Member, value: Any) -> bool:
 
 
 def plain(federation: Federation) -> list[Any]:
-    scheduled = federation.save_scheduled
+    scheduled = federation.saves.scheduled
     return [
         None if scheduled is None else [scheduled[0], to_plain(scheduled[1])],
         [
             [one.label, to_plain(one.time), one.federate.number, list(one.caller)]
-            for one in federation.save_asked
+            for one in federation.saves.asked
         ],
     ]
 
@@ -233,9 +237,9 @@ def restore(federation: Federation, data: list[Any] | None) -> None:
         return
     scheduled, asked = data
     if scheduled is not None:
-        federation.save_scheduled = (scheduled[0], from_plain(scheduled[1]))
+        federation.saves.scheduled = (scheduled[0], from_plain(scheduled[1]))
     for label, time, federate, caller in asked:
-        federation.save_asked.append(
+        federation.saves.asked.append(
             AskedSave(label, from_plain(time), FederateHandle.of(federate), Caller(*caller))
         )
     set_limit(Step(Turn("", 0.0), federation, federation.rti))

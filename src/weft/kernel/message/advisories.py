@@ -165,7 +165,7 @@ def solicit(
         if owner is not None and owner is not asker:
             by_owner.setdefault(owner.seat, []).append(attribute)
     for seat, owned in by_owner.items():
-        member = federation.seats[seat]
+        member = federation.membership.seats[seat]
         if member is not None:
             arguments = (instance.handle, frozenset(owned), tag)
             step.callback(member, "provide_attribute_value_update", arguments)

@@ -39,8 +39,9 @@ from weft.kernel.message.recipients import DELAYED
 from weft.kernel.recording import message_rows, order_rows
 from weft.kernel.state import overrides
 from weft.kernel.state.effects import Notice, Transmit
-from weft.kernel.state.federation import Federation, Instance, Member, add
+from weft.kernel.state.federation import Federation, Instance, Member
 from weft.kernel.state.messages import Deletion, DirectedInteraction, Interaction, Message, Nothing, Update
+from weft.kernel.state.mom_state import add
 from weft.kernel.state.order_state import KEPT, SEQUENCER, Ghost, OrderState, Process, Way
 from weft.kernel.state.parcels import Ordered
 from weft.kernel.state.step import Step
@@ -121,7 +122,7 @@ class CausalOrder(OrderState):
         if self.generation != federation.generation:
             self.generation = federation.generation
             self.ways.clear()
-            self.places = [""] * (federation.federates_joined + 1)
+            self.places = [""] * (federation.membership.joined + 1)
             self.places[SEQUENCER] = federation.home
             for member in federation.members.values():
                 self.places[member.handle.number] = member.node
@@ -265,7 +266,7 @@ class CausalOrder(OrderState):
         """Of a federate here, or the sequencer at the home; made when it is first needed."""
         found = self.processes.get(number)
         if found is None and self._place(step.federation, number) == step.node:
-            known = step.federation.federates_joined + 1
+            known = step.federation.membership.joined + 1
             found = self.processes[number] = Process(number, known, self.settled, self.view)
         return found
 
@@ -397,7 +398,7 @@ class CausalOrder(OrderState):
         federation = step.federation
         self.view += 1
         self.asked = False
-        known = federation.federates_joined + 1
+        known = federation.membership.joined + 1
         for process in self.processes.values():
             process.sending = Mses(process.number, known, self.view)
         for source, parcels in self.recent.items():
@@ -436,7 +437,7 @@ class CausalOrder(OrderState):
         for view in ended:
             current = process.current
             if view > ended[0]:
-                current = Mses(process.number, step.federation.federates_joined + 1, view)
+                current = Mses(process.number, step.federation.membership.joined + 1, view)
                 process.current = current
                 early = [m for m in process.later if m.tag is not None and m.tag.view == view]
                 process.later = [m for m in process.later if m not in early]

@@ -22,8 +22,9 @@ from weft.kernel.message import recipients
 from weft.kernel.recording import message_rows
 from weft.kernel.state import overrides
 from weft.kernel.state.effects import Transmit
-from weft.kernel.state.federation import Federation, Instance, Member, add
+from weft.kernel.state.federation import Federation, Instance, Member
 from weft.kernel.state.messages import Interaction, Message, Recipient, Update, attributes_of, numbered
+from weft.kernel.state.mom_state import add
 from weft.kernel.state.parcels import Data
 from weft.kernel.state.recipients import count_received
 from weft.kernel.state.region_state import Extents, OwnedRegion, Where
@@ -47,8 +48,8 @@ from weft.ordering.stamped import Stamped
 def require_before_tbound(federation: Federation, member: Member, time: int | float) -> None:
     """A message may go so far ahead and no further, where there is no log."""
     ahead = federation.channels.tbound
-    if ahead and time >= (federation.horizon.past or 0) + ahead:
-        least = (federation.horizon.past or 0) + ahead
+    if ahead and time >= (federation.clock.horizon.past or 0) + ahead:
+        least = (federation.clock.horizon.past or 0) + ahead
         raise InvalidLogicalTime(
             f"{member!r} may send in time stamp order, in classes with dimensions, before {least} only, not at {time}: "
             f"that is {ahead:g} ahead of what is past for everybody (TboundAhead of the RID file)"
@@ -329,7 +330,7 @@ def topic_of(federation: Federation, name: Name, available: frozenset[DimensionH
         for member in federation.members.values():
             for kind, what, region in subscriptions(member):
                 if concerns(federation, found, kind, what):
-                    enter(federation, found, member, kind, what, federation.regions[region])
+                    enter(federation, found, member, kind, what, federation.ddm.regions[region])
     return found
 
 

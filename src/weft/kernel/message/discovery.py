@@ -109,7 +109,7 @@ def after_transfer(step: Step, instance: Instance) -> list[Member]:
 def after_subscription(step: Step, entry: ObjectClassEntry) -> list[Instance]:
     """A member's subscriptions changed at this class: it may discover instances of it and of classes below it."""
     federation = step.federation
-    known = [federation.instances_of.get(below.handle, {}).values() for below in entry.family()]
+    known = [federation.objects.of_class.get(below.handle, {}).values() for below in entry.family()]
     return among(step, chain.from_iterable(known))
 
 

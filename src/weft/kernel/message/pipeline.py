@@ -385,4 +385,4 @@ def sender_of(federation: Federation, handle: FederateHandle) -> Member:
     found = federation.rti if handle == federation.rti.handle else federation.members.get(handle)
     if found is not None:
         return found
-    return Member(handle, federation.departed.get(handle, ""), "", "", 0, 0, Declared())
+    return Member(handle, federation.membership.departed.get(handle, ""), "", "", 0, 0, Declared())

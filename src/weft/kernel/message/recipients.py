@@ -135,7 +135,7 @@ def _of_placed(
         return _find_update(step, sender, instance, sent, where)
     if sender.node != step.node:  # the message says where it was sent, which may not be where the instance is
         return _find_update(step, sender, instance, sent, where)
-    valid = (federation.generation, federation.regional, instance.knowledge)
+    valid = (federation.generation, federation.ddm.changes, instance.knowledge)
     if placement.valid != valid:
         placement.valid = valid
         placement.recipients.clear()

@@ -77,8 +77,8 @@ def remove(federation: Federation, instance: Instance) -> None:
     if federation.recorder is not None:
         federation.note_deleted(instance)
     del federation.instances[instance.handle]
-    del federation.instance_names[instance.name]
-    del federation.instances_of[instance.entry.handle][instance.handle]
+    del federation.objects.names[instance.name]
+    del federation.objects.of_class[instance.entry.handle][instance.handle]
     for member in federation.members.values():
         member.told_scope.pop(instance.handle, None)
         member.told_updates.pop(instance.handle, None)

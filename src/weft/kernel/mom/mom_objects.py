@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any
 
 from weft.fom import PRIVILEGE_TO_DELETE, standard_mim, write_omt
 from weft.interest import Extent
 from weft.kernel.message import advisories, discovery, pipeline, timed_deletion
 from weft.kernel.mom.mom_reports import encoded, report_file
 from weft.kernel.services import support, time_management
-from weft.kernel.state.federation import MOM_INSTANCES, Counts, Federation, Instance, Member, mom_handle
+from weft.kernel.state.federation import MOM_INSTANCES, Federation, Instance, Member, mom_handle
+from weft.kernel.state.mom_state import Counts
 from weft.kernel.state.region_state import Placement
 from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import GRANTED
@@ -29,7 +29,8 @@ from weft.kernel.time import tso_queue
 from weft.model.deliveries import Removal
 from weft.model.enums import ResignAction
 from weft.model.handles import AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle
-from weft.model.time import LogicalTime
+from weft.model.records import Source
+from weft.model.time import LogicalTime, TimeValue
 
 FEDERATE_CLASS = "HLAobjectRoot.HLAmanager.HLAfederate"
 FEDERATION_CLASS = "HLAobjectRoot.HLAmanager.HLAfederation"
@@ -81,15 +82,15 @@ def register(step: Step, member: Member | None) -> None:
     rti.declared.publish(entry.handle, [entry.names[name] for name in names if name in entry.names])
     placement = _placement(federation, member)
     plan = discovery.plan(federation, rti, entry)
-    if placement is not None and federation.regions:
+    if placement is not None and federation.ddm.regions:
         where = dict.fromkeys(plan.owners, placement.fixed or ())
         plan = discovery.placed_plan(federation, rti, entry, plan.owners, where)
     name = f"HLAfederation {federation.name}" if member is None else f"HLAfederate {member.name}"
     instance = Instance(handle_of(member), name, entry, plan.owners, plan.knowledge, rti.handle)
     instance.placement = placement
     federation.instances[instance.handle] = instance
-    federation.instance_names[instance.name] = instance
-    federation.instances_of.setdefault(entry.handle, {})[instance.handle] = instance
+    federation.objects.names[instance.name] = instance
+    federation.objects.of_class.setdefault(entry.handle, {})[instance.handle] = instance
     for discoverer, known_class in plan.discoverers:
         discovery.announce(step, instance, discoverer, known_class)
     advisories.instances(step, [instance])
@@ -160,7 +161,7 @@ def _wanted(federation: Federation, instance: Instance) -> dict[AttributeHandle,
     return found
 
 
-def _value(step: Step, member: Member | None, name: str) -> Any:
+def _value(step: Step, member: Member | None, name: str) -> object:
     federation = step.federation
     if member is None:
         return _FEDERATION[name](federation)
@@ -184,12 +185,12 @@ def _time_spent(turn: Turn, member: Member, name: str) -> int:
     return max(0, min(int(spent * 1000), (1 << 31) - 1))
 
 
-def designators(sources: Iterable[Any]) -> list[str]:
+def designators(sources: Iterable[Source]) -> list[str]:
     """Each once, though several identical modules may be given."""
     return list(dict.fromkeys(source.name for source in sources))
 
 
-def modules_of(federation: Federation) -> list[Any]:
+def modules_of(federation: Federation) -> list[Source]:
     """The sources of the federation's object model, without the MIM."""
     model = federation.catalog.model
     return [module.source for module in model.modules if module != model.mim]
@@ -227,7 +228,7 @@ def reflected(federation: Federation, member: Member) -> dict[ObjectClassHandle,
 
 
 def state_of(federation: Federation, member: Member) -> str:
-    saving, restoring = federation.saving, federation.restoring
+    saving, restoring = federation.saves.saving, federation.saves.restoring
     if saving is not None and member.handle in saving.status:
         return "FederateSaveInProgress"
     if restoring is not None and member.handle in restoring.handles:
@@ -237,28 +238,26 @@ def state_of(federation: Federation, member: Member) -> str:
 
 def next_save(federation: Federation) -> tuple[str, LogicalTime | None]:
     """Label and time of the save that is under way, or waits for its time."""
-    if federation.saving is not None:
-        return federation.saving.label, federation.saving.time
-    return federation.save_scheduled or ("", None)
+    if federation.saves.saving is not None:
+        return federation.saves.saving.label, federation.saves.saving.time
+    return federation.saves.scheduled or ("", None)
 
 
 def _time(time: LogicalTime | None) -> bytes:
     return b"" if time is None else time.encode()
 
 
-def _bound_value(federation: Federation, value: Any) -> bytes:
+def _bound_value(federation: Federation, value: TimeValue | None) -> bytes:
     return b"" if value is None else tso_queue.wrapped(federation, value).encode()
 
 
 def _lookahead(federation: Federation, member: Member) -> bytes:
     if not member.timing.regulating:
         return b""
-    factory: Any = federation.time
-    encoded_interval: bytes = factory.make_interval(member.timing.actual_lookahead()).encode()
-    return encoded_interval
+    return time_management.lookahead_of(federation, member).encode()
 
 
-_FEDERATE: dict[str, Callable[[Federation, Member], Any]] = {
+_FEDERATE: dict[str, Callable[[Federation, Member], object]] = {
     "HLAfederateHandle": lambda f, m: m.handle,
     "HLAfederateName": lambda f, m: m.name,
     "HLAfederateType": lambda f, m: m.kind,
@@ -298,7 +297,7 @@ def _switch(name: str) -> Callable[[Federation], str]:
     return lambda f: "Enabled" if f.switch(name) else "Disabled"
 
 
-_FEDERATION: dict[str, Callable[[Federation], Any]] = {
+_FEDERATION: dict[str, Callable[[Federation], object]] = {
     "HLAfederationName": lambda f: f.name,
     "HLAfederatesInFederation": lambda f: list(f.members),
     "HLARTIversion": lambda f: VERSION,
@@ -306,8 +305,8 @@ _FEDERATION: dict[str, Callable[[Federation], Any]] = {
     "HLAFOMmoduleDesignatorList": lambda f: designators(modules_of(f)),
     "HLAcurrentFDD": lambda f: write_omt(f.catalog.model, f.name).decode(),
     "HLAtimeImplementationName": lambda f: f.time.name,
-    "HLAlastSaveName": lambda f: f.last_save[0],
-    "HLAlastSaveTime": lambda f: _time(f.last_save[1]),
+    "HLAlastSaveName": lambda f: f.saves.last[0],
+    "HLAlastSaveTime": lambda f: _time(f.saves.last[1]),
     "HLAnextSaveName": lambda f: next_save(f)[0],
     "HLAnextSaveTime": lambda f: _time(next_save(f)[1]),
     "HLAautoProvide": _switch("autoProvide"),
@@ -322,15 +321,15 @@ _FEDERATION: dict[str, Callable[[Federation], Any]] = {
 
 
 def next_due(federation: Federation) -> float | None:
-    return min(federation.reports_due.values()) if federation.reports_due else None
+    return min(federation.mom.due.values()) if federation.mom.due else None
 
 
 def report_due(step: Step) -> None:
     """The periodic attributes of the members here whose time has come.  After a pause there is one report, not many."""
     federation = step.federation
-    for handle, when in list(federation.reports_due.items()):
+    for handle, when in list(federation.mom.due.items()):
         member = federation.members[handle]
         if when <= step.now:
             missed = int((step.now - when) / member.report_period)
-            federation.reports_due[handle] = when + (missed + 1) * member.report_period
+            federation.mom.due[handle] = when + (missed + 1) * member.report_period
             reflect_named(step, member, _attributes(FEDERATE_CLASS, True))

@@ -14,50 +14,57 @@ from weft.kernel.federation.snapshot import snapshot
 from weft.kernel.federation.snapshot_times import restore_log
 from weft.kernel.mom import mom, mom_reports
 from weft.kernel.mom.mom_services import GRANTED_ALONE, MOM_ADJUST
-from weft.kernel.node import pausing
-from weft.kernel.node.directory import JOIN, wrong_type
-from weft.kernel.node.multi_step import Proceedings
+from weft.kernel.node import faults, pausing
+from weft.kernel.node.calls import JOIN, PendingCalls
+from weft.kernel.node.multi_step import MultiStep
 from weft.kernel.node.service_table import INTERNAL, RESIGN, RESIGN_LOST, SERVICES
 from weft.kernel.qos import consumers
 from weft.kernel.recording import call_rows
 from weft.kernel.state.effects import Callback, Listen, Remember, Reply, Transmit
 from weft.kernel.state.federation import Federation, Member
-from weft.kernel.state.parcels import Caller, Commit, Request, Welcome
+from weft.kernel.state.parcels import Caller, Commit, Invocation, Request, Welcome
+from weft.kernel.state.sessions import NodeState
 from weft.kernel.state.step import Step
+from weft.kernel.state.turn import Turn
 from weft.kernel.time import galt_exchange, grants
 from weft.model.errors import FederateNotExecutionMember, RTIexception
 from weft.model.handles import FederateHandle
-from weft.model.records import Source
 
 
-class Commands(Proceedings):
-    def __init__(
-        self, name: str, directory: str | None, reports: str, first: int, rid: Source | None
-    ) -> None:
-        super().__init__(name, directory, reports, first, rid)
+class Commands:
+    def __init__(self, here: NodeState, calls: PendingCalls) -> None:
+        self._here = here
+        self._calls = calls
+        self.multi_step = MultiStep(here, calls, self)
         self.schedule: consumers.ClassSchedule = {}  # how urgent classes are for federates that join here from now on
+        self._replaying = False
 
-    def _order(
-        self,
-        step: Step,
-        caller: Caller | None,
-        federate: FederateHandle | None,
-        service: str,
-        arguments: tuple[Any, ...],
-    ) -> None:
+    def order(self, step: Step, asked: Invocation) -> None:
         """Give a command its place in the federation's order: here if this is its home, else there."""
         federation = step.federation
-        if federation.home == self.name:
-            if not self._asks_first(step, caller, federate, service, arguments):
-                self._carry_out(step, caller, federate, service, arguments)
-        elif caller is None:
-            request = Request(federation.name, None, federate, service, arguments, federation.execution)
+        if federation.home == self._here.name:
+            self.decide(step, asked)
+            return
+        request = Request(federation.name, *asked, federation.execution)
+        if asked.caller is None:
             step.effects.append(Transmit(federation.home, request))
         else:
-            request = Request(federation.name, caller, federate, service, arguments, federation.execution)
-            self._ask(step.turn, federation.home, caller, request)
+            self._calls.ask(step.turn, federation.home, asked.caller, request)
 
-    def _on_behalf(
+    def decide(self, step: Step, asked: Invocation) -> None:
+        """At the home: carry a command out, or ask the other nodes first."""
+        if not self.multi_step.asks_first(step, asked):
+            self.carry_out(step, asked)
+
+    def order_by_rti(self, step: Step, service: str, arguments: tuple[Any, ...]) -> None:
+        """As `order`, a command of the RTI itself."""
+        self.order(step, Invocation(None, step.federation.rti.handle, service, arguments))
+
+    def carry_out_by_rti(self, step: Step, service: str, arguments: tuple[Any, ...]) -> None:
+        """As `carry_out`, a command of the RTI itself."""
+        self.carry_out(step, Invocation(None, step.federation.rti.handle, service, arguments))
+
+    def on_behalf(
         self,
         step: Step,
         federate: FederateHandle,
@@ -69,30 +76,23 @@ class Commands(Proceedings):
         before = len(step.effects)
         told = turn.told
         try:
-            self._carry_out(step, None, federate, service, arguments)
+            self.carry_out(step, Invocation(None, federate, service, arguments))
         except (RTIexception, TypeError, AttributeError) as error:
             del step.effects[before:]
             turn.told = told
             if isinstance(error, RTIexception):
                 raise
-            raise wrong_type(service, error) from error
+            raise faults.wrong_type(service, error) from error
 
-    def _carry_out(
-        self,
-        step: Step,
-        caller: Caller | None,
-        federate: FederateHandle | None,
-        service: str,
-        arguments: tuple[Any, ...],
-        heard: bool = True,
-    ) -> None:
+    def carry_out(self, step: Step, asked: Invocation, heard: bool = True) -> None:
         """Carry a command out here, and at the home also tell the other nodes to do so.
 
         `heard` is false where the caller is here but has been told that its call failed: its home was taken for gone.
         """
+        caller, _, service, arguments = asked
         step.turn.everywhere = True
         reply: Reply | None = None
-        if caller is not None and caller.node == self.name and heard:
+        if caller is not None and caller.node == self._here.name and heard:
             reply = Reply(caller.session, caller.number, None)
             step.effects.append(reply)
         value: Any
@@ -101,66 +101,60 @@ class Commands(Proceedings):
             acting = self._join(step, caller, arguments)
             value = (acting.member.handle, acting.federation.time.name)
         else:
-            acting, value = self._invoke(step, federate, service, arguments, reply is not None)
+            acting, value = self._invoke(step, asked, reply is not None)
         if reply is not None:
             reply.value = value
         federation = acting.federation
         federation.sequence += 1
-        if self.meshed and federation.home == self.name:
-            self._tell_nodes(acting, caller, federate, service, arguments)
+        if self._here.meshed and federation.home == self._here.name:
+            self._tell_nodes(acting, asked)
         if service == JOIN:
             self._came(acting, arguments[2], heard)
         elif service in (RESIGN, RESIGN_LOST):
             fault = str(arguments[0]) if service == RESIGN_LOST else None
             self._went(acting, fault, caller)
         if federation.orders.flush is not None and not self._replaying:
-            self._flush(acting)
+            self.multi_step.flush(acting)
         if federation.channels.multicast and not self._replaying:
             self._listen(acting)
-        if federation.saving is not None or federation.restoring is not None:
+        if federation.saves.saving is not None or federation.saves.restoring is not None:
             member = acting.member
-            session = self.sessions.get(member.session) if member.node == self.name else None
+            session = self._here.sessions.get(member.session) if member.node == self._here.name else None
             if session is not None:
                 pausing.answered(session, service)
             if not self._replaying:
-                self._go_on(acting)
+                self.multi_step.go_on(acting)
 
-    def _invoke(
-        self,
-        step: Step,
-        federate: FederateHandle | None,
-        service: str,
-        arguments: tuple[Any, ...],
-        replies: bool,
-    ) -> tuple[Step, Any]:
+    def _invoke(self, step: Step, asked: Invocation, replies: bool) -> tuple[Step, Any]:
         """Carry out what a member commands; return its step and the value of the service.
 
         The step is one of the successor if that has taken the place of the federation.  `replies`: the caller is here.
         """
+        _, federate, service, arguments = asked
         federation = step.federation
         member = federation.members.get(federate) if federate is not None else None
         if federate == federation.rti.handle:
             member = federation.rti
         if member is None:
             raise FederateNotExecutionMember(f"the federate has resigned from {federation.name!r}")
-        if federation.saving is not None or federation.restoring is not None:
+        if federation.saves.saving is not None or federation.saves.restoring is not None:
             pausing.refuse_command(federation, member, service)
         acting = step if step.member is member else Step(step.turn, federation, member)
         observed = member.handle in federation.observed
         entry = SERVICES[service]
-        if entry.control or federation.home == self.name:
+        if entry.control or federation.home == self._here.name:
             value = entry.function(acting, *arguments)
         else:
             value = self._do_locally(acting, service, arguments)
-        if federation.successor is not None:
-            acting = self._succeed(acting, federation.successor)
+        if federation.saves.successor is not None:
+            acting = self._succeed(acting, federation.saves.successor)
             federation = acting.federation
             member = acting.member
         mom.commanded(acting, service, arguments)
         recorder = federation.recorder
         if recorder is not None:
             call_rows.carried_out(recorder, federation.sequence + 1)
-            if member.node == self.name and not self._replaying and service not in INTERNAL:
+            if member.node == self._here.name and not self._replaying and service not in INTERNAL:
                 call_rows.called(acting, recorder, service, entry.group, arguments, value)
         if replies and (observed or member.handle in federation.observed):
             mom_reports.invoked(acting, member, service, entry.group, arguments, value)
@@ -168,43 +162,42 @@ class Commands(Proceedings):
 
     def _succeed(self, step: Step, successor: Federation) -> Step:
         """The federation is restored: its successor takes its place, and so does the step that this returns."""
-        member = successor.members[successor.renamed[1][step.member.handle]]
-        federation = pausing.succeed(step.federation, self.sessions)
-        self.federations[federation.name] = federation
+        member = successor.members[successor.saves.renamed[1][step.member.handle]]
+        federation = pausing.succeed(step.federation, self._here.sessions)
+        self._here.federations[federation.name] = federation
         restored = Step(step.turn, federation, member)
         restore_log(restored)
         grants.restored(restored)
-        federation.schedule = self.schedule
+        federation.qos.schedule = self.schedule
         consumers.restored(restored, self.schedule)
         return restored
 
-    def _tell_nodes(
-        self,
-        step: Step,
-        caller: Caller | None,
-        federate: FederateHandle | None,
-        service: str,
-        arguments: tuple[Any, ...],
-    ) -> None:
+    def _tell_nodes(self, step: Step, asked: Invocation) -> None:
         """At the home: the other nodes are to carry it out, too; and it is written down."""
         federation = step.federation
-        commit = Commit(
-            federation.name,
-            federation.sequence,
-            caller,
-            federate,
-            service,
-            arguments,
-        )
+        commit = Commit(federation.name, federation.sequence, *asked)
         for node in federation.nodes:
-            if node != self.name:
+            if node != self._here.name:
                 step.effects.append(Transmit(node, commit))
         step.effects.append(Remember(federation.name, commit))
+
+    def replay(self, federation: Federation, commits: list[Commit], now: float) -> Federation:
+        """Carry the commits out once more; what they led to has happened, or comes to nothing."""
+        self._replaying = True
+        try:
+            for commit in commits:
+                if commit.sequence > federation.sequence:
+                    step = Step(Turn(self._here.name, now), federation, federation.rti)
+                    self.carry_out(step, commit.invocation())
+                    federation = self._here.federations[commit.federation]
+        finally:
+            self._replaying = False
+        return federation
 
     def _listen(self, step: Step) -> None:
         """What members here subscribe to may have changed, and with it the multicast groups that this node is to be in."""
         federation = step.federation
-        if self.federations.get(federation.name) is federation:
+        if self._here.federations.get(federation.name) is federation:
             federation.channels.listen(step)
         else:
             step.effects.append(Listen(federation.name, ()))
@@ -214,7 +207,7 @@ class Commands(Proceedings):
         try:
             return SERVICES[service].function(step, *arguments)
         except RTIexception as error:
-            if step.member.node == self.name:
+            if step.member.node == self._here.name:
                 entry = SERVICES[service]
                 mom_reports.refused(step, service, entry.group, arguments, error)
             return None
@@ -225,7 +218,7 @@ class Commands(Proceedings):
         """A federate joins; return its first step."""
         federation = step.federation
         kind, name, sources = arguments
-        newcomer = federation.home == self.name != caller.node and caller.node not in federation.nodes
+        newcomer = federation.home == self._here.name != caller.node and caller.node not in federation.nodes
         pausing.refuse_join(federation)
         model = extended_model(federation, sources)
         extends = model is not None and model is not federation.catalog.model
@@ -235,7 +228,9 @@ class Commands(Proceedings):
             federation.extensions.append(sources)
         if newcomer:
             federation.nodes[caller.node] = None
-            welcome = Welcome(federation.name, federation.execution, self.name, federation.sequence, before)
+            welcome = Welcome(
+                federation.name, federation.execution, self._here.name, federation.sequence, before
+            )
             step.effects.append(Transmit(caller.node, welcome))
         if federation.recorder is not None:
             call_rows.carried_out(federation.recorder, federation.sequence + 1)
@@ -247,27 +242,27 @@ class Commands(Proceedings):
         if federation.recorder is not None and not self._replaying:
             call_rows.came(step.turn, federation.recorder, member)
         mom.joined(step, sources)
-        if federation.home == self.name:
+        if federation.home == self._here.name:
             galt_exchange.publish(step)  # its node may be new
-        if member.node == self.name:
+        if member.node == self._here.name:
             self._joined(step, heard)
 
     def _joined(self, step: Step, heard: bool) -> None:
         federation = step.federation
         member = step.member
-        session = self.sessions.get(member.session)
+        session = self._here.sessions.get(member.session)
         if self._replaying:
             return  # what became of it comes next, or it is lost with the process it was connected to
         if session is None or not heard:  # lost while its call was under way, or told that it failed
             fault = "its connection was lost while it joined"
-            self._order(step, None, member.handle, RESIGN_LOST, (fault,))
+            self.order(step, Invocation(None, member.handle, RESIGN_LOST, (fault,)))
         else:
             session.federation = federation
             session.member = member
             session.resigned = ""
             if session.evolved:
-                self._order(step, None, member.handle, MOM_ADJUST, (GRANTED_ALONE,))
-            federation.schedule = self.schedule
+                self.order(step, Invocation(None, member.handle, MOM_ADJUST, (GRANTED_ALONE,)))
+            federation.qos.schedule = self.schedule
             if self.schedule and consumers.concerns(self.schedule, federation, member):
                 consumers.begin(federation, member, self.schedule)
 
@@ -278,29 +273,29 @@ class Commands(Proceedings):
         if federation.recorder is not None and not self._replaying:
             call_rows.went(step.turn, federation.recorder, member, fault)
         mom.departed(step, fault)
-        if member.node == self.name:
+        if member.node == self._here.name:
             if fault is None and caller is None:
                 why = "resigned by another federate, through the MOM"
                 step.effects.append(Callback(member.session, "federate_resigned", (why,)))
-            elif fault is not None and member.session in self.sessions:
-                self.sessions[member.session].resigned = fault
+            elif fault is not None and member.session in self._here.sessions:
+                self._here.sessions[member.session].resigned = fault
                 step.effects.append(Callback(member.session, "federate_resigned", (fault,)))
         self._departed(federation, member)
 
     def _departed(self, federation: Federation, member: Member) -> None:
         """A member has left: its session is free again, and a node without members leaves the federation."""
         consumers.left(federation, member)
-        if member.node == self.name:
-            session = self.sessions.get(member.session)
+        if member.node == self._here.name:
+            session = self._here.sessions.get(member.session)
             if session is not None and session.member is member:
                 session.federation = None
                 session.member = None
                 pausing.leave(session)
         still_there = {other.node for other in federation.members.values()}
-        if federation.home == self.name:
-            for node in [n for n in federation.nodes if n != self.name and n not in still_there]:
+        if federation.home == self._here.name:
+            for node in [n for n in federation.nodes if n != self._here.name and n not in still_there]:
                 del federation.nodes[node]
                 galt_exchange.node_gone(federation, node)
-        elif self.name not in still_there:
-            self.federations.pop(federation.name, None)
-            self._early.pop(federation.name, None)
+        elif self._here.name not in still_there:
+            self._here.federations.pop(federation.name, None)
+            self._calls.early.pop(federation.name, None)

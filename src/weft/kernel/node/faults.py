@@ -36,3 +36,10 @@ def refusal(error: BaseException, doing: str, node: str) -> RTIinternalError:
     )
     made.__cause__ = error
     return made
+
+
+def wrong_type(service: str, misfit: Exception) -> RTIinternalError:
+    """An argument of a wrong type.  Compiled code notices at the first function, pure Python where it does not fit."""
+    refusal = RTIinternalError(f"{service} was given an argument of a wrong type: {misfit}")
+    refusal.__cause__ = misfit
+    return refusal

@@ -8,13 +8,16 @@ callback it provokes.
 Alone, a node is the home of all its federations.  In a mesh, one node is the *directory*: it knows which names are
 taken and where their home is.  `state.parcels` says how the nodes of a federation keep in step.
 
-A node consists of parts, each a class that the next is built on:
+A node consists of parts, each with a state of its own and given those that it needs:
 
-    weft.kernel.node.directory         federations are created, found and destroyed; calls that another node answers
-    weft.kernel.node.peers         other nodes go away and come back, and so does this one
-    weft.kernel.node.multi_step    what goes on in several steps: time, saves, restores, views
-    weft.kernel.node.command_log      commands are carried out in the same order everywhere; who comes and who goes
-    this file                 stimuli: sessions, calls, time, parcels; the end of a turn; what is recorded
+    node.calls        calls that another node has to answer; how calls are answered
+    node.directory    which names are taken; federations are created, found and destroyed
+    node.command_log  commands are carried out in the same order everywhere; who comes and who goes
+    node.multi_step   what goes on in several steps: time, saves, restores, views
+    node.peers        other nodes go away and come back, and so does this one
+    node.arrivals     parcels from other nodes
+    node.recording    what happens here is recorded
+    this file         stimuli: sessions, calls, time, parcels; the end of a turn
 """
 
 from __future__ import annotations
@@ -23,52 +26,30 @@ from typing import Any
 
 from weft.kernel.federation import operator, timed_saves
 from weft.kernel.federation.operator import STEER
-from weft.kernel.federation.snapshot import restored
-from weft.kernel.message import fast_lanes, pipeline, timed_deletion, update_rates
+from weft.kernel.message import fast_lanes, timed_deletion, update_rates
 from weft.kernel.message.causal_order import ORDERS_USED
 from weft.kernel.mom import mom, mom_objects, mom_reports
-from weft.kernel.node import faults, pausing, recording_start
+from weft.kernel.node import faults, pausing
+from weft.kernel.node.arrivals import Arrivals
+from weft.kernel.node.calls import JOIN, PendingCalls
 from weft.kernel.node.command_log import Commands
-from weft.kernel.node.directory import JOIN, wrong_type
+from weft.kernel.node.directory import Directory, Executions
+from weft.kernel.node.peers import Peers
+from weft.kernel.node.recording import NodeRecording
 from weft.kernel.node.service_table import RESIGN_LOST, SERVICES
 from weft.kernel.qos import consumers
-from weft.kernel.recording import call_rows, callback_rows, message_rows
+from weft.kernel.recording import call_rows, message_rows
 from weft.kernel.services import data_distribution, timed_changes
 from weft.kernel.state import preconditions
-from weft.kernel.state.absence import Absence
 from weft.kernel.state.effects import Callback, Effect, Refuse, Reply, Transmit
-from weft.kernel.state.federation import Federation
-from weft.kernel.state.parcels import (
-    Answer,
-    Caller,
-    Claim,
-    Commit,
-    Data,
-    Dissolve,
-    Early,
-    Hello,
-    Inform,
-    Left,
-    Locate,
-    Mark,
-    Ordered,
-    Release,
-    Request,
-    Retraction,
-    Settled,
-    Share,
-    TimeBound,
-    TimeReport,
-    Unable,
-    Welcome,
-)
-from weft.kernel.state.sessions import Session
+from weft.kernel.state.federation import Absence
+from weft.kernel.state.parcels import Caller, Commit, Inform, Invocation, Request, Welcome
+from weft.kernel.state.sessions import NodeState, Session
 from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.kernel.survey.status import status
 from weft.kernel.survey.survey import Surroundings, survey
-from weft.kernel.time import blocking, grants, stamps
-from weft.model.deliveries import Removal, delivery_from
+from weft.kernel.time import blocking
 from weft.model.errors import (
     FederateAlreadyExecutionMember,
     FederateNotExecutionMember,
@@ -79,7 +60,7 @@ from weft.model.errors import (
 from weft.model.records import Source
 
 
-class Node(Commands):
+class Node:
     def __init__(
         self,
         name: str = "node",
@@ -94,19 +75,30 @@ class Node(Commands):
 
         `rid`: how federations that are created here distribute data to other nodes (`ddm.channels`).
         """
-        super().__init__(name, directory, reports, boot << 32, rid)
+        here = NodeState(name, directory)
+        self.name = name
+        self.directory = here.directory
+        self.sessions = here.sessions
+        self.federations = here.federations
+        self.sessions_opened = boot << 32
         self.holding = False  # callbacks are held for somebody here (`node.pausing`)
-        self.recordings: message_rows.Recordings | None = None  # if what happens here is to be recorded
-        self._recorded: dict[str, Federation] = {}
         self.surroundings: Surroundings | None = None  # what its host knows besides (`survey.survey`)
+        self.calls = PendingCalls(here)
+        self.commands = Commands(here, self.calls)
+        names = Directory(here)
+        self.homes = names.homes
+        self.executions = Executions(here, names, self.calls, self.commands, boot << 32, reports, rid)
+        self._peers = Peers(here, names, self.calls, self.executions, self.commands)
+        self._arrivals = Arrivals(here, names, self.calls, self.executions, self.commands, self._peers)
+        self._recording = NodeRecording(here)
 
     # --- sessions ---------------------------------------------------------------------------------------------
 
     def open_session(self, evolved: bool = False) -> int:
         """`evolved`: for a federate of the 2010 edition."""
-        self._sessions_opened += 1
-        self.sessions[self._sessions_opened] = Session(self._sessions_opened, evolved)
-        return self._sessions_opened
+        self.sessions_opened += 1
+        self.sessions[self.sessions_opened] = Session(self.sessions_opened, evolved)
+        return self.sessions_opened
 
     def close_session(self, session: int) -> None:
         """For a session whose federate has resigned, or never joined."""
@@ -119,7 +111,7 @@ class Node(Commands):
         if gone is not None and gone.federation is not None and gone.member is not None:
             try:
                 step = Step(turn, gone.federation, gone.member)
-                self._order(step, None, gone.member.handle, RESIGN_LOST, (fault,))
+                self.commands.order(step, Invocation(None, gone.member.handle, RESIGN_LOST, (fault,)))
             except Exception as error:
                 turn.effects.append(faults.fault(error, f"the end of {gone.member!r}"))
         return self._end(turn)
@@ -150,7 +142,7 @@ class Node(Commands):
         """What is for this federate can be sorted where it waits: it goes by no lane any more."""
         found = self.sessions.get(session)
         if found is not None and found.federation is not None and found.member is not None:
-            consumers.begin(found.federation, found.member, self.schedule)
+            consumers.begin(found.federation, found.member, self.commands.schedule)
 
     def began(self, session: int, ticket: int, now: float) -> None:
         """The federate begins with a callback that has this ticket; for the record only."""
@@ -166,6 +158,15 @@ class Node(Commands):
             found.member.qos.done(turn, ticket)
         return self._end(turn) if turn.effects else turn.effects
 
+    @property
+    def schedule(self) -> consumers.ClassSchedule:
+        """How urgent classes are for federates that join here from now on."""
+        return self.commands.schedule
+
+    @schedule.setter
+    def schedule(self, schedule: consumers.ClassSchedule) -> None:
+        self.commands.schedule = schedule
+
     # --- time -------------------------------------------------------------------------------------------------
 
     def next_tick(self) -> float | None:
@@ -173,7 +174,7 @@ class Node(Commands):
         soonest: float | None = None
         for federation in self.federations.values():
             waited = blocking.next_due(federation, self.name)
-            missed = consumers.next_due(federation) if federation.attended else None
+            missed = consumers.next_due(federation) if federation.qos.attended else None
             for due in (mom_objects.next_due(federation), update_rates.next_due(federation), waited, missed):
                 if due is not None and (soonest is None or due < soonest):
                     soonest = due
@@ -190,12 +191,12 @@ class Node(Commands):
 
     def _tick(self, step: Step) -> None:
         federation = step.federation
-        if federation.reports_due:
+        if federation.mom.due:
             mom_objects.report_due(step)
         if federation.paces is not None:
             update_rates.release(step)
         blocking.remind(step)
-        for attended in list(federation.attended.values()):
+        for attended in list(federation.qos.attended.values()):
             attended.tick(step.turn)
 
     # --- calls ------------------------------------------------------------------------------------------------
@@ -234,9 +235,9 @@ class Node(Commands):
                         arguments = data_distribution.prepare(federation, member, arguments)
                     arguments = timed_changes.prepare(federation, member, service, number, arguments)
                 elif service == "delete_region":
-                    arguments = (*arguments, federation.horizon.past)
-                asked = Caller(self.name, session, number)
-                self._order(step, asked, member.handle, service, arguments)
+                    arguments = (*arguments, federation.clock.horizon.past)
+                asked = Invocation(Caller(self.name, session, number), member.handle, service, arguments)
+                self.commands.order(step, asked)
             else:
                 reply = Reply(session, number, None)
                 turn.effects.append(reply)
@@ -247,15 +248,15 @@ class Node(Commands):
                 if recorder is not None and not entry.sends:
                     call_rows.called(step, recorder, service, entry.group, arguments, reply.value)
         except RTIexception as error:
-            return self._refuse(Turn(self.name, now), session, number, service, arguments, error)
+            return self._refused(Turn(self.name, now), session, number, service, arguments, error)
         except (TypeError, AttributeError) as misfit:
-            refusal = wrong_type(service, misfit)
-            return self._refuse(Turn(self.name, now), session, number, service, arguments, refusal)
+            refusal = faults.wrong_type(service, misfit)
+            return self._refused(Turn(self.name, now), session, number, service, arguments, refusal)
         except Exception as error:
             return self._failed(Turn(self.name, now), session, number, service, error)
         if turn.told is None and not federation.observed and not self.holding and not turn.unfinished():
             if federation.recorder is not None and not turn.recorded and len(turn.effects) > 1:
-                self._note(turn, turn.effects)
+                self._recording.note(turn, turn.effects)
             return turn.effects
         return self._end(turn)
 
@@ -269,7 +270,7 @@ class Node(Commands):
         find = fast_lanes.interaction_lane if service == "send_interaction" else fast_lanes.update_lane
         return find(Step(Turn(self.name, now), caller.federation, caller.member), target, handles)
 
-    def _refuse(
+    def _refused(
         self,
         turn: Turn,
         session: int,
@@ -278,16 +279,7 @@ class Node(Commands):
         arguments: tuple[Any, ...],
         error: Exception,
     ) -> list[Effect]:
-        turn.effects.append(Refuse(session, number, error))
-        caller = self.sessions.get(session)
-        if caller is not None and caller.member is not None and caller.federation is not None:
-            step = Step(turn, caller.federation, caller.member)
-            timed_changes.refused(step, number)
-            entry = SERVICES.get(service)
-            group = None if entry is None else entry.group
-            if caller.federation.recorder is not None:
-                call_rows.refused(turn, caller.federation.recorder, caller.member, service, error)
-            mom_reports.refused(step, service, group, arguments, error)
+        self.calls.refuse(turn, session, number, service, arguments, error)
         return self._hold(turn)
 
     def _failed(self, turn: Turn, session: int, number: int, service: str, error: Exception) -> list[Effect]:
@@ -308,7 +300,7 @@ class Node(Commands):
 
     def _finish(self, turn: Turn) -> list[Effect]:
         """The RTI does what it was told, and reports what it is to report."""
-        self._end_times(turn)
+        self.commands.multi_step.end_times(turn)
         while turn.told is not None:
             told = turn.told
             turn.told = None
@@ -317,11 +309,11 @@ class Node(Commands):
                     continue  # it was restored meanwhile, or left
                 step = Step(turn, federation, federation.rti)
                 if what == ORDERS_USED:
-                    self._order(step, None, federation.rti.handle, what, arguments)
+                    self.commands.order_by_rti(step, what, arguments)
                     continue
                 node = mom.responsible(federation, what, arguments)
                 if node == self.name:
-                    mom.act(step, what, arguments, self._on_behalf)
+                    mom.act(step, what, arguments, self.commands.on_behalf)
                 elif not everywhere:
                     parcel = Inform(
                         federation.name,
@@ -332,17 +324,17 @@ class Node(Commands):
                         arguments,
                     )
                     turn.effects.append(Transmit(node, parcel))
-            self._end_times(turn)
+            self.commands.multi_step.end_times(turn)
         for federation in self.federations.values():
             if federation.observed:
                 mom_reports.callbacks(Step(turn, federation, federation.rti), list(turn.effects))
         effects = self._hold(turn)
-        if self.recordings is not None:
+        if self._recording.recordings is not None:
             try:
-                self._attend(self.recordings, turn, effects)
+                self._recording.attend(turn, effects)
             except Exception as error:
                 effects.append(faults.fault(error, "recording"))
-            self._note(turn, effects)
+            self._recording.note(turn, effects)
         return effects
 
     def _hold(self, turn: Turn) -> list[Effect]:
@@ -357,51 +349,20 @@ class Node(Commands):
 
     def record(self, recordings: message_rows.Recordings, now: float) -> None:
         """From now on, also what is already here."""
-        self.stop_recording()
-        self.recordings = recordings
-        self._attend(recordings, Turn(self.name, now), [])
+        self._recording.begin(recordings, Turn(self.name, now))
+
+    def stop_recording(self) -> None:
+        self._recording.stop()
+
+    @property
+    def recordings(self) -> message_rows.Recordings | None:
+        """None if nothing that happens here is recorded."""
+        return self._recording.recordings
 
     @property
     def watched(self) -> bool:
         """Is it to be said (`began`) when a federate begins with a callback that has a ticket?"""
-        return self.recordings is not None
-
-    def stop_recording(self) -> None:
-        for federation in self._recorded.values():
-            if federation.recorder is not None:
-                federation.first_shape = federation.recorder.next_shape()
-            federation.recorder = None
-        self._recorded.clear()
-        self.recordings = None
-
-    def _attend(self, recordings: message_rows.Recordings, turn: Turn, effects: list[Effect]) -> None:
-        """Federations that have come are recorded from now on, those that have gone no more."""
-        for name, federation in list(self._recorded.items()):
-            if self.federations.get(name) is not federation:
-                del self._recorded[name]
-                recordings.end(federation)
-        for name, federation in self.federations.items():
-            if name not in self._recorded:
-                self._recorded[name] = federation
-                recorder = federation.recorder = recordings.begin(federation, self.name)
-                if recorder is not None:
-                    recorder.first = federation.first_shape
-                    recorder.carried_out(federation.sequence)
-                    recording_start.stands(Step(turn, federation, federation.rti), recorder, effects)
-
-    def _note(self, turn: Turn, effects: list[Effect]) -> None:
-        """The callbacks that this turn has led to, but for those that were recorded with what caused them."""
-        step: Step | None = None
-        for effect in effects:
-            if isinstance(effect, Callback) and effect.number >= 0:
-                session = self.sessions.get(effect.session)
-                if session is None or session.federation is None or session.member is None:
-                    continue
-                federation = session.federation
-                if federation.recorder is not None:
-                    if step is None or step.federation is not federation:
-                        step = Step(turn, federation, federation.rti)
-                    callback_rows.given(step, federation.recorder, session.member, effect)
+        return self._recording.recordings is not None
 
     def handles(self, session: int, callback: Callback) -> None:
         """The federate takes a callback: what it does until it has handled it is caused by that."""
@@ -416,7 +377,7 @@ class Node(Commands):
     ) -> None:
         caller = Caller(self.name, session.number, number)
         if service == "create_federation_execution":
-            self._create(turn, caller, arguments)
+            self.executions.create(turn, caller, arguments)
         elif service == "query_status":
             turn.effects.append(Reply(session.number, number, status(self.federations, self.name, turn.now)))
         elif service == "survey":
@@ -424,9 +385,9 @@ class Node(Commands):
             answer = survey(self.federations, self.name, asked, turn.now, self.surroundings)
             turn.effects.append(Reply(session.number, number, answer))
         elif service == STEER:
-            self._seek_home(turn, caller, operator.request(caller, arguments))
+            self.executions.seek_home(turn, caller, operator.request(caller, arguments))
         elif service == "list_federation_executions":
-            self._seek(turn, self.directory, caller, Request("", caller, None, service, ()))
+            self.executions.seek(turn, self.directory, caller, Request("", caller, None, service, ()))
         elif service in (JOIN, "destroy_federation_execution", "list_federation_execution_members"):
             name, *rest = arguments
             if service == JOIN:
@@ -439,12 +400,66 @@ class Node(Commands):
                     raise FederateAlreadyExecutionMember(
                         f"already joined as {session.member!r}; resign first"
                     )
-                if Caller(self.name, session.number, session.joining) in self._waiting:
+                if Caller(self.name, session.number, session.joining) in self.calls.waiting:
                     raise FederateAlreadyExecutionMember("already joining; wait for the end of that call")
                 session.joining = number
-            self._seek_home(turn, caller, Request(name, caller, None, service, tuple(rest)))
+            self.executions.seek_home(turn, caller, Request(name, caller, None, service, tuple(rest)))
         else:
             raise RTIinternalError(f"there is no service {service!r}")
+
+    # --- what the host was asked to do ------------------------------------------------------------------------
+
+    def took(self, session: int, method: str) -> None:
+        """The federate has taken a callback that pauses it (`pausing.PAUSES`): now it knows."""
+        found = self.sessions.get(session)
+        if found is not None:
+            pausing.took(found, method)
+
+    def stored(self, federation: str, execution: str, label: str, well: bool, now: float) -> list[Effect]:
+        """The host has written a save, or could not."""
+        turn = Turn(self.name, now)
+        found = self.federations.get(federation)
+        if found is not None and found.execution == execution:
+            self.commands.multi_step.stored(Step(turn, found, found.rti), label, well)
+        return self._end(turn)
+
+    def fetched(self, federation: str, execution: str, label: str, data: Any, now: float) -> list[Effect]:
+        """The host has found a save (None: it has not)."""
+        turn = Turn(self.name, now)
+        found = self.federations.get(federation)
+        if found is not None and found.execution == execution:
+            self.commands.multi_step.fetched(Step(turn, found, found.rti), label, data)
+        return self._end(turn)
+
+    # --- other nodes, and this one when it is started again ------------------------------------------------------
+
+    def peer_lost(self, node: str, now: float, why: str = "", stopped: bool = False) -> list[Effect]:
+        """Another node is gone; `stopped`: it has said itself that it stops."""
+        turn = Turn(self.name, now)
+        self._peers.gone(turn, node, why, stopped)
+        return self._end(turn)
+
+    def peer_found(self, node: str, now: float) -> list[Effect]:
+        """A node that was gone is there again."""
+        turn = Turn(self.name, now)
+        self._peers.found(turn, node)
+        return self._end(turn)
+
+    def remembered(self, federation: str, now: float) -> Welcome | None:
+        """A federation at home here, to be written down; None if there is none, or not at this moment."""
+        return self._peers.remembered(federation, now)
+
+    def recover(
+        self,
+        states: list[tuple[Welcome, list[Commit]]],
+        names: dict[str, tuple[str, str]],
+        nodes: tuple[str, ...],
+        now: float,
+    ) -> list[Effect]:
+        """Begin with what an earlier process of this node wrote down, and tell all other nodes."""
+        turn = Turn(self.name, now)
+        self._peers.recover(turn, states, names, nodes)
+        return self._end(turn)
 
     # --- parcels ----------------------------------------------------------------------------------------------
 
@@ -455,133 +470,7 @@ class Node(Commands):
         """
         turn = Turn(self.name, now)
         try:
-            self._take(turn, sender, parcel)
+            self._arrivals.take(turn, sender, parcel)
         except Exception as error:
-            self._stumbled(turn, sender, parcel, error)
+            self._arrivals.stumbled(turn, sender, parcel, error)
         return self._end(turn)
-
-    def _take(self, turn: Turn, sender: str, parcel: Any) -> None:
-        if isinstance(parcel, (Data, Ordered, Inform, Mark, TimeReport, TimeBound, Retraction, Settled)):
-            self._arrive(turn, sender, parcel)
-        elif isinstance(parcel, Commit):
-            self._follow(turn, sender, parcel)
-        elif isinstance(parcel, Request):
-            self._serve(turn, parcel)
-        elif isinstance(parcel, Answer):
-            self._answered(turn, parcel)
-        elif isinstance(parcel, Welcome):
-            known = self.federations.get(parcel.federation)
-            if known is None or known.home == sender:
-                self._welcomed(parcel)
-        elif isinstance(parcel, Share):
-            self._told(turn, sender, parcel)
-        elif isinstance(parcel, Claim):
-            self._grant(turn, sender, parcel)
-        elif isinstance(parcel, Locate):
-            self._locate(turn, parcel)
-        elif isinstance(parcel, Release):
-            self._released(turn, sender, parcel)
-        elif isinstance(parcel, Hello):
-            self._greeted(turn, sender, parcel)
-        elif isinstance(parcel, Left):
-            self._left(turn, sender, parcel)
-        elif isinstance(parcel, Dissolve):
-            self._dissolved(turn, sender, parcel)
-        elif isinstance(parcel, Unable):
-            self._is_unable(turn, sender, parcel)
-
-    def _stumbled(self, turn: Turn, sender: str, parcel: Any, error: Exception) -> None:
-        """An error of ours in handling a parcel."""
-        doing = f"{type(parcel).__name__} from node {sender!r}"
-        turn.effects.append(faults.fault(error, doing, peer=sender))
-        if isinstance(parcel, Welcome):
-            self._lose(turn, sender, parcel.federation, parcel.execution, error)
-        elif isinstance(parcel, (Request, Claim, Locate, Release)):
-            if parcel.caller is not None:
-                refusal = faults.refusal(error, doing, self.name)
-                turn.effects.append(Transmit(parcel.caller.node, Answer(parcel.caller, None, refusal)))
-        elif isinstance(parcel, Answer):
-            refusal = faults.refusal(error, doing, self.name)
-            turn.effects.append(Refuse(parcel.caller.session, parcel.caller.number, refusal))
-
-    def _welcomed(self, welcome: Welcome) -> Federation:
-        federation = restored(welcome.data)
-        federation.execution = welcome.execution
-        federation.home = federation.rti.node = welcome.home
-        federation.sequence = welcome.sequence
-        federation.reports_due.clear()  # the nodes of the members see to that
-        federation.reports = self.reports
-        self.federations[welcome.federation] = federation
-        return federation
-
-    def _follow(self, turn: Turn, sender: str, commit: Commit) -> None:
-        """Not what comes late from another home: the federation of that name was taken for lost, and there is a new one."""
-        federation = self.federations.get(commit.federation)
-        if federation is None or federation.home != sender or commit.sequence <= federation.sequence:
-            return
-        heard = commit.caller is None or self._waiting.pop(commit.caller, None) is not None
-        before = len(turn.effects)
-        try:
-            step = Step(turn, federation, federation.rti)
-            self._carry_out(step, commit.caller, commit.federate, commit.service, commit.arguments, heard)
-        except Exception as error:
-            del turn.effects[before:]
-            turn.everywhere = False
-            doing = f"{commit.service}, which all nodes carry out"
-            turn.effects.append(faults.fault(error, doing, peer=sender, federation=commit.federation))
-            if commit.caller is not None and commit.caller.node == self.name and heard:
-                refusal = faults.refusal(error, doing, self.name)
-                turn.effects.append(Refuse(commit.caller.session, commit.caller.number, refusal))
-            self._lose(turn, sender, commit.federation, federation.execution, error)
-            return
-        turn.everywhere = False
-        early = self._early.pop(commit.federation, None)
-        for origin, parcel in early or ():
-            try:
-                self._arrive(turn, origin, parcel)
-            except Exception as error:
-                self._stumbled(turn, origin, parcel, error)
-
-    def _arrive(self, turn: Turn, sender: str, parcel: Early) -> None:
-        federation = self.federations.get(parcel.federation)
-        if federation is None:
-            if self._joining(parcel.federation):
-                # Others have heard of the newcomer before it has heard of its welcome, which takes another way.
-                self._early.setdefault(parcel.federation, []).append((sender, parcel))
-            return
-        if parcel.after > federation.sequence and parcel.execution.startswith(federation.execution):
-            # Of this execution, or of what it is about to be restored to.
-            self._early.setdefault(parcel.federation, []).append((sender, parcel))
-            return
-        if parcel.execution != federation.execution:
-            return
-        step = Step(turn, federation, federation.rti)
-        if isinstance(parcel, Mark):
-            self._told(turn, sender, parcel)
-        elif isinstance(parcel, Data):
-            pipeline.arrive(step, parcel.message, parcel.only)
-        elif isinstance(parcel, Ordered):
-            if parcel.tag:
-                federation.orders.arrive(step, sender, parcel)
-            else:
-                pipeline.arrive(step, parcel.message)
-        elif isinstance(parcel, TimeReport):
-            if federation.home == self.name:
-                grants.reported(step, sender, parcel)
-        elif isinstance(parcel, TimeBound):
-            if federation.home == sender:
-                grants.told(step, parcel)
-        elif isinstance(parcel, Retraction):
-            stamps.retracted(step, parcel.handle)
-        elif isinstance(parcel, Settled):
-            timed_changes.settled(step, sender, parcel)
-        elif parcel.federate == federation.rti.handle:
-            turn.everywhere = False
-            step.tell_rti(parcel.method, parcel.arguments)
-        else:
-            member = federation.members.get(parcel.federate)
-            removal = delivery_from(parcel.method, parcel.arguments)
-            if member is not None and isinstance(removal, Removal):
-                step.remove(member, removal)
-            elif member is not None:
-                step.callback(member, parcel.method, parcel.arguments)

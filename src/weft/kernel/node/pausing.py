@@ -70,20 +70,20 @@ def refusal(pause: str, service: str, who: object) -> RTIexception | None:
 def refuse_command(federation: Federation, member: Member, service: str) -> None:
     """Where commands get their place: refuse those of a federate that has answered the pausing callback."""
     error = None
-    if federation.saving is not None:
-        status = federation.saving.status.get(member.handle)
+    if federation.saves.saving is not None:
+        status = federation.saves.saving.status.get(member.handle)
         if status is not None and status is not SaveStatus.FEDERATE_INSTRUCTED_TO_SAVE:
             error = refusal("save", service, member)
-    elif federation.restoring is not None and member.handle in federation.restoring.done:
+    elif federation.saves.restoring is not None and member.handle in federation.saves.restoring.done:
         error = refusal("restore", service, member)
     if error is not None:
         raise error
 
 
 def refuse_join(federation: Federation) -> None:
-    if federation.saving is not None:
+    if federation.saves.saving is not None:
         raise SaveInProgress(f"{federation.name!r} is being saved; join when that is over")
-    if federation.restoring is not None:
+    if federation.saves.restoring is not None:
         raise RestoreInProgress(f"{federation.name!r} is being restored; join when that is over")
 
 
@@ -168,11 +168,11 @@ def go_on(step: Step, sessions: dict[int, Session]) -> Store | None:
     """After each command, mark and share: what this node has to do now.  At the home, once all is there: what to write."""
     federation = step.federation
     home = federation.home == step.node
-    asked = federation.restoring
+    asked = federation.saves.restoring
     if asked is not None and home and not asked.fetching:
         asked.fetching = True
         step.effects.append(Fetch(federation.name, federation.execution, asked.label))
-    going = federation.saving
+    going = federation.saves.saving
     if going is None or not going.point or going.failure is not None or going.writing:
         return None
     if step.node not in going.marks and _may_mark(step, going):
@@ -202,7 +202,7 @@ def _may_mark(step: Step, going: Saving) -> bool:
 
 def told(federation: Federation, sender: str, parcel: Mark | Share) -> bool:
     """Another node has said something about a save; False if it is not about this one."""
-    going = federation.saving
+    going = federation.saves.saving
     if going is None or parcel.execution != federation.execution:
         return False
     if isinstance(parcel, Mark):
@@ -246,10 +246,10 @@ def _written(federation: Federation, going: Saving, now: float) -> Store:
 
 def succeed(federation: Federation, sessions: dict[int, Session]) -> Federation:
     """The federation is restored: its successor takes its place, with the same federates."""
-    successor = federation.successor
+    successor = federation.saves.successor
     assert successor is not None
     federation.changed()  # closes its lanes
-    _, handles = successor.renamed
+    _, handles = successor.saves.renamed
     for session in sessions.values():
         if session.federation is federation and session.member is not None:
             session.federation = successor

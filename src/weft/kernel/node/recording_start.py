@@ -69,7 +69,7 @@ class _Standing:
         row = plain("join", "join_federation_execution", member, ("source", member.handle.number))
         # Deliveries of what it has sent up to then have no sends in this run.
         note(self.turn, self.recorder, row, member.timing.sent, more={"detail": member.kind})
-        for region in self.federation.regions.values():
+        for region in self.federation.ddm.regions.values():
             if region.owner == member.handle:
                 self._region(region)
         self._declared()

@@ -136,7 +136,7 @@ def _region(step: Step, recorder: Recorder, service: str, arguments: tuple[Any, 
 
 
 def _region_bounds(federation: Federation, handle: RegionHandle, time: Any) -> dict[str, object]:
-    region = federation.regions.get(handle)
+    region = federation.ddm.regions.get(handle)
     if region is None:
         return {}
     extent = region.extent

@@ -119,7 +119,7 @@ def passes(step: Step, recorder: Recorder, message: Message, recipients: Recipie
 def _is_straight(step: Step, message: Message, holding: bool) -> bool:
     """Is it handed on as it is?  While callbacks may be held back, nothing is taken for delivered before the end of the turn."""
     federation = step.federation
-    if holding or federation.saving is not None or federation.restoring is not None:
+    if holding or federation.saves.saving is not None or federation.saves.restoring is not None:
         return False
     return not message.in_time_stamp_order()
 

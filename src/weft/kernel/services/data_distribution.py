@@ -9,9 +9,8 @@ Commits and subscriptions may be as of a logical time (`As`): what that leads to
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any
 
 from weft.interest import AttributeWish, Extent
 from weft.kernel.ddm import instance_regions, matching
@@ -35,6 +34,7 @@ from weft.model.errors import (
     RegionInUseForUpdateOrSubscription,
 )
 from weft.model.handles import (
+    AttributeHandle,
     DimensionHandle,
     InteractionClassHandle,
     ObjectClassHandle,
@@ -42,7 +42,7 @@ from weft.model.handles import (
     RegionHandle,
 )
 from weft.model.records import MessageRetractionReturn, RangeBounds
-from weft.model.time import LogicalTime
+from weft.model.time import LogicalTime, TimeValue
 
 COMMIT = "commit_region_modifications"
 
@@ -58,9 +58,9 @@ def create_region(step: Step, dimensions: Iterable[DimensionHandle]) -> RegionHa
         if entry is None:
             raise InvalidDimensionHandle(f"{handle!r} is no dimension of {federation.name!r}")
         template[handle] = (0, entry.upper_bound)
-    federation.regions_created += 1
-    made = RegionHandle.of(federation.regions_created)
-    federation.regions[made] = OwnedRegion(made, step.member.handle, tuple(template), template)
+    federation.ddm.created += 1
+    made = RegionHandle.of(federation.ddm.created)
+    federation.ddm.regions[made] = OwnedRegion(made, step.member.handle, tuple(template), template)
     return made
 
 
@@ -83,7 +83,9 @@ def set_range_bounds(
     found.template[dimension] = (lower, upper)
 
 
-def _require_dimension(held: Any, region: RegionHandle, dimension: DimensionHandle) -> None:
+def _require_dimension(
+    held: Container[DimensionHandle], region: RegionHandle, dimension: DimensionHandle
+) -> None:
     if dimension not in held:
         raise RegionDoesNotContainSpecifiedDimension(f"{region!r} does not have the dimension {dimension!r}")
 
@@ -98,9 +100,11 @@ def get_dimension_handle_set(step: Step, region: RegionHandle) -> frozenset[Dime
     return frozenset(_bounds_of(step.federation, step.member, region))
 
 
-def _bounds_of(federation: Federation, member: Member, region: RegionHandle) -> dict[DimensionHandle, Any]:
+def _bounds_of(
+    federation: Federation, member: Member, region: RegionHandle
+) -> Mapping[DimensionHandle, tuple[int, int]]:
     """As last set, of one's own; as conveyed; as last committed, of another federate."""
-    found = federation.regions.get(region)
+    found = federation.ddm.regions.get(region)
     if found is None:
         conveyed = conveyed_bounds(region)
         if conveyed is None:
@@ -114,9 +118,11 @@ def _bounds_of(federation: Federation, member: Member, region: RegionHandle) -> 
     return {dimension: ranges[dimension.number] for dimension in found.dimensions}
 
 
-def prepare(federation: Federation, member: Member, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+def prepare(federation: Federation, member: Member, arguments: tuple[object, ...]) -> tuple[object, ...]:
     """At the federate's node, which alone knows what it has set: the command, with the bounds of each region."""
     regions = arguments[0]
+    if not isinstance(regions, Iterable):
+        raise TypeError(f"{regions!r} are no regions")
     rows = []
     for handle in sorted(regions):
         found = preconditions.region(federation, member, handle)
@@ -134,7 +140,7 @@ def commit_region_modifications(
     for handle, _ in rows:
         preconditions.region(federation, member, handle)
     timed_changes.require_tbound(federation, member, timed)
-    before = {handle: federation.regions[handle].extent for handle, _ in rows}
+    before = {handle: federation.ddm.regions[handle].extent for handle, _ in rows}
     moved = _committed(federation, rows, timed)
     changed = deliver_as_of.subscriptions(member, [region.handle for region in moved]) if moved else []
     if timed is None:
@@ -146,7 +152,7 @@ def commit_region_modifications(
         instances.update({handle: federation.instances[handle] for handle in region.instances})
     classes = list(dict.fromkeys([kind for kind, attribute, _ in changed if attribute is not None]))
     if any(member.declared.uses(region.handle) for region in moved):
-        federation.regional += 1
+        federation.ddm.changes += 1
         _index(federation, member, [region.handle for region in moved])
     if classes:
         places = [place for region in moved for place in (before[region.handle], region.extent) if place]
@@ -161,10 +167,10 @@ def _committed(
     federation: Federation, rows: tuple[tuple[RegionHandle, tuple[tuple[int, int], ...]], ...], timed: As
 ) -> list[OwnedRegion]:
     """The regions that are not what they were."""
-    regions = [(federation.regions[handle], bounds) for handle, bounds in rows]
+    regions = [(federation.ddm.regions[handle], bounds) for handle, bounds in rows]
     if timed is None:
         return [region for region, bounds in regions if region.commit(bounds)]
-    federation.timed = True
+    federation.ddm.timed = True
     for region, bounds in regions:
         if timed[2] is not None:
             region.reclaim((timed[2], 0))
@@ -172,21 +178,20 @@ def _committed(
     return [region for region, _ in regions]
 
 
-def _until(following: list[Any]) -> Any:
+def _until(following: Sequence[tuple[TimeValue, object] | None]) -> TimeValue | None:
     """When the last of them changes again; None: one does not."""
-    if not following or None in following:
-        return None
-    return max([after[0] for after in following])
+    times = [after[0] for after in following if after is not None]
+    return max(times) if times and len(times) == len(following) else None
 
 
 def _index(federation: Federation, member: Member, regions: Iterable[RegionHandle]) -> None:
     """They have moved, or are subscribed with, or no longer."""
     for handle in regions:
-        extent = federation.regions[handle].extent
+        extent = federation.ddm.regions[handle].extent
         if extent is not None and member.declared.uses_now(handle):
-            federation.region_index.place(handle, extent)
+            federation.ddm.subscribed.place(handle, extent)
         else:
-            federation.region_index.remove(handle)
+            federation.ddm.subscribed.remove(handle)
 
 
 def _resubscribed(step: Step, classes: list[ObjectClassHandle], places: list[Extent]) -> None:
@@ -195,10 +200,10 @@ def _resubscribed(step: Step, classes: list[ObjectClassHandle], places: list[Ext
     member = step.member
     entries = [federation.catalog.object_classes[handle] for handle in classes]
     below = dict.fromkeys(each.handle for entry in entries for each in entry.family())
-    among = [federation.instances_of.get(handle, {}) for handle in below]
+    among = [federation.objects.of_class.get(handle, {}) for handle in below]
     few = sum(map(len, among)) < MANY
     # As of a time an instance may be elsewhere than where the index has it.
-    if few or federation.timed or any(_is_fixed(known) for known in among):
+    if few or federation.ddm.timed or any(_is_fixed(known) for known in among):
         for entry in entries:
             declaration.discover(step, entry)
         advisories.instances(step, chain.from_iterable(known.values() for known in among))
@@ -221,10 +226,10 @@ def _near(federation: Federation, places: list[Extent]) -> list[ObjectInstanceHa
     """The instances that are updated near one of these places; those without regions are everywhere, and not affected."""
     regions: set[RegionHandle] = set()
     for place in places:
-        regions |= federation.update_index.near(place)
+        regions |= federation.ddm.updated.near(place)
     found: set[ObjectInstanceHandle] = set()
     for handle in regions:
-        found.update(federation.regions[handle].instances)
+        found.update(federation.ddm.regions[handle].instances)
     return sorted(found)
 
 
@@ -238,7 +243,7 @@ def _moved(step: Step, instances: list[Instance]) -> None:
     advisories.instances(step, instances)
 
 
-def delete_region(step: Step, region: RegionHandle, past: Any = None) -> None:
+def delete_region(step: Step, region: RegionHandle, past: TimeValue | None = None) -> None:
     """`past`: what is, for everybody, as the federate's node knows it."""
     member = step.member
     found = preconditions.region(step.federation, member, region)
@@ -255,12 +260,12 @@ def _drop(step: Step, region: RegionHandle) -> None:
     member = step.member
     changed = deliver_as_of.subscriptions(member, [region])
     for kind, what, _ in changed:  # such as are over, or never began
-        if what is None:
+        if isinstance(kind, InteractionClassHandle):
             member.declared.timed_receives.forget(kind, [(None, region)])
-        else:
+        elif what is not None:
             member.declared.timed.forget(kind, [(what, region)])
     timed_changes.untimed(step, changed)
-    del step.federation.regions[region]
+    del step.federation.ddm.regions[region]
 
 
 # --- updates --------------------------------------------------------------------------------------------------
@@ -269,7 +274,7 @@ def _drop(step: Step, region: RegionHandle) -> None:
 def associate_regions_for_updates(
     step: Step,
     object_instance: ObjectInstanceHandle,
-    attributes_and_regions: Iterable[Any],
+    attributes_and_regions: instance_regions.GivenPairs,
 ) -> None:
     """Also of attributes that the member does not own: that counts from when it does."""
     federation = step.federation
@@ -285,7 +290,7 @@ def associate_regions_for_updates(
 def unassociate_regions_for_updates(
     step: Step,
     object_instance: ObjectInstanceHandle,
-    attributes_and_regions: Iterable[Any],
+    attributes_and_regions: instance_regions.GivenPairs,
 ) -> None:
     federation = step.federation
     member = step.member
@@ -300,7 +305,7 @@ def unassociate_regions_for_updates(
 def request_attribute_value_update_with_regions(
     step: Step,
     object_class: ObjectClassHandle,
-    attributes_and_regions: Iterable[Any],
+    attributes_and_regions: instance_regions.GivenPairs,
     tag: bytes,
 ) -> None:
     """Of the attributes that are updated where one of the regions is."""
@@ -311,9 +316,9 @@ def request_attribute_value_update_with_regions(
     pairs = preconditions.placed(federation, member, entry, attributes_and_regions)
     relaxed = federation.switch("allowRelaxedDDM")
     for below in entry.family():
-        for instance in federation.instances_of.get(below.handle, {}).values():
+        for instance in federation.objects.of_class.get(below.handle, {}).values():
             where = matching.where_is(federation, instance) or {}
-            wanted: dict[Any, None] = {}
+            wanted: dict[AttributeHandle, None] = {}
             for attributes, regions in pairs:
                 for attribute in attributes:
                     available = federation.catalog.available_to_attribute(entry, attribute)
@@ -330,7 +335,7 @@ def request_attribute_value_update_with_regions(
 def subscribe_object_class_attributes_with_regions(
     step: Step,
     object_class: ObjectClassHandle,
-    attributes_and_regions: Iterable[Any],
+    attributes_and_regions: instance_regions.GivenPairs,
     update_rate: str = "",
     timed: As = None,
     active: bool = True,
@@ -359,7 +364,7 @@ def _write(
     pairs: preconditions.Pairs,
     wish: AttributeWish | None,
     timed: As,
-) -> Any:
+) -> TimeValue | None:
     """As of a time, or for all times; until when it holds."""
     declared = member.declared
     keys = [(attribute, region) for _, attribute, region in _named(object_class, pairs) if attribute]
@@ -375,9 +380,9 @@ def _write(
     return _until([histories[key].following(timed[0]) for key in keys])
 
 
-def _begin(federation: Federation, member: Member, timed: tuple[Any, int, Any]) -> None:
+def _begin(federation: Federation, member: Member, timed: tuple[TimeValue, int, TimeValue | None]) -> None:
     timed_changes.require_tbound(federation, member, timed)
-    federation.timed = True
+    federation.ddm.timed = True
     if timed[2] is not None:
         member.declared.reclaim((timed[2], 0))
 
@@ -385,7 +390,7 @@ def _begin(federation: Federation, member: Member, timed: tuple[Any, int, Any]) 
 def _subscriptions_changed(
     step: Step,
     changed: list[Subscription],
-    until: Any,
+    until: TimeValue | None,
     timed: As,
     wholly: bool,
 ) -> None:
@@ -398,7 +403,7 @@ def _subscriptions_changed(
 def subscribe_object_class_attributes_passively_with_regions(
     step: Step,
     object_class: ObjectClassHandle,
-    attributes_and_regions: Iterable[Any],
+    attributes_and_regions: instance_regions.GivenPairs,
     update_rate: str = "",
     timed: As = None,
 ) -> None:
@@ -410,7 +415,7 @@ def subscribe_object_class_attributes_passively_with_regions(
 def unsubscribe_object_class_attributes_with_regions(
     step: Step,
     object_class: ObjectClassHandle,
-    attributes_and_regions: Iterable[Any],
+    attributes_and_regions: instance_regions.GivenPairs,
     timed: As = None,
 ) -> None:
     federation = step.federation
@@ -456,7 +461,7 @@ def _write_received(
     regions: list[RegionHandle],
     active: bool | None,
     timed: As,
-) -> Any:
+) -> TimeValue | None:
     declared = member.declared
     keys = [(None, region) for region in regions]
     if timed is None:

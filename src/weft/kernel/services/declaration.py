@@ -44,7 +44,7 @@ def _known_as(federation: Federation, member: Member, entry: ObjectClassEntry) -
     return [
         instance
         for below in entry.family()
-        for instance in federation.instances_of.get(below.handle, {}).values()
+        for instance in federation.objects.of_class.get(below.handle, {}).values()
         if instance.knowledge.masks.get(entry.handle, 0) & member.bit
     ]
 
@@ -206,7 +206,7 @@ def _advise_of_subscription(step: Step, entry: ObjectClassEntry) -> None:
     family = entry.family()
     advisories.registrations(step, family)
     for below in family:
-        advisories.instances(step, federation.instances_of.get(below.handle, {}).values())
+        advisories.instances(step, federation.objects.of_class.get(below.handle, {}).values())
 
 
 def subscribe_interaction_class(

@@ -6,7 +6,6 @@ Names, registration, deletion, requests for values; and the transportation and o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from weft.fom.catalog import ObjectClassEntry
 from weft.kernel.ddm import instance_regions, matching_at_time
@@ -59,7 +58,7 @@ def _check_name(name: str) -> None:
 
 
 def _is_free(federation: Federation, name: str) -> bool:
-    return name not in federation.reserved_names and name not in federation.instance_names
+    return name not in federation.objects.reserved and name not in federation.objects.names
 
 
 def reserve_object_instance_name(step: Step, name: str) -> None:
@@ -67,7 +66,7 @@ def reserve_object_instance_name(step: Step, name: str) -> None:
     member = step.member
     _check_name(name)
     if _is_free(federation, name):
-        federation.reserved_names[name] = member.handle
+        federation.objects.reserved[name] = member.handle
         step.callback(member, "object_instance_name_reservation_succeeded", (name,))
     else:
         step.callback(member, "object_instance_name_reservation_failed", (name,))
@@ -76,11 +75,11 @@ def reserve_object_instance_name(step: Step, name: str) -> None:
 def release_object_instance_name(step: Step, name: str) -> None:
     federation = step.federation
     _require_reserved(federation, step.member, name)
-    del federation.reserved_names[name]
+    del federation.objects.reserved[name]
 
 
 def _require_reserved(federation: Federation, member: Member, name: str) -> None:
-    if federation.reserved_names.get(name) != member.handle:
+    if federation.objects.reserved.get(name) != member.handle:
         raise ObjectInstanceNameNotReserved(f"{member!r} has not reserved the name {name!r}")
 
 
@@ -94,7 +93,7 @@ def reserve_multiple_object_instance_names(step: Step, names: Iterable[str]) -> 
     for name in wanted:
         _check_name(name)
     if all(_is_free(federation, name) for name in wanted):
-        federation.reserved_names.update(dict.fromkeys(sorted(wanted), member.handle))
+        federation.objects.reserved.update(dict.fromkeys(sorted(wanted), member.handle))
         step.callback(member, "multiple_object_instance_name_reservation_succeeded", (wanted,))
     else:
         step.callback(member, "multiple_object_instance_name_reservation_failed", (wanted,))
@@ -107,7 +106,7 @@ def release_multiple_object_instance_names(step: Step, names: Iterable[str]) -> 
     for name in wanted:
         _require_reserved(federation, member, name)
     for name in wanted:
-        del federation.reserved_names[name]
+        del federation.objects.reserved[name]
 
 
 # --- instances ------------------------------------------------------------------------------------------------
@@ -132,7 +131,7 @@ def register_object_instance(
 def register_object_instance_with_regions(
     step: Step,
     object_class: ObjectClassHandle,
-    attributes_and_regions: Iterable[Any],
+    attributes_and_regions: instance_regions.GivenPairs,
     name: str | None = None,
 ) -> ObjectInstanceHandle:
     federation = step.federation
@@ -156,10 +155,10 @@ def register_object_instance_with_regions(
 
 def _take_name(federation: Federation, member: Member, name: str | None) -> None:
     if name is not None:
-        if name in federation.instance_names:
+        if name in federation.objects.names:
             raise ObjectInstanceNameInUse(f"an instance named {name!r} exists")
         _require_reserved(federation, member, name)
-        del federation.reserved_names[name]
+        del federation.objects.reserved[name]
 
 
 def _create(
@@ -170,12 +169,12 @@ def _create(
 ) -> ObjectInstanceHandle:
     federation = step.federation
     member = step.member
-    federation.instances_registered += 1
-    handle = ObjectInstanceHandle.of(federation.instances_registered)
+    federation.objects.registered += 1
+    handle = ObjectInstanceHandle.of(federation.objects.registered)
     plan = discovery.plan(federation, member, entry)
     instance = Instance(
         handle,
-        name or f"HLA{federation.instances_registered}",
+        name or f"HLA{federation.objects.registered}",
         entry,
         plan.owners,
         plan.knowledge,
@@ -188,8 +187,8 @@ def _create(
         plan = discovery.placed_plan(federation, member, entry, plan.owners, where)
         instance.knowledge = plan.knowledge
     federation.instances[handle] = instance
-    federation.instance_names[instance.name] = instance
-    federation.instances_of.setdefault(entry.handle, {})[handle] = instance
+    federation.objects.names[instance.name] = instance
+    federation.objects.of_class.setdefault(entry.handle, {})[handle] = instance
     for discoverer, known_class in plan.discoverers:
         discovery.announce(step, instance, discoverer, known_class)
     if federation.switch("autoProvide"):
@@ -279,7 +278,7 @@ def request_attribute_value_update(
         entry = preconditions.object_class(federation, target)
         chosen = preconditions.attributes(entry, attributes)
         for below in entry.family():
-            for found in federation.instances_of.get(below.handle, {}).values():
+            for found in federation.objects.of_class.get(below.handle, {}).values():
                 advisories.solicit(step, found, chosen, tag, member)
 
 

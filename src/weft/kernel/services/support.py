@@ -63,7 +63,7 @@ _ORDER_SPELLINGS = {
 
 def get_federate_handle(step: Step, name: str) -> FederateHandle:
     federation = step.federation
-    found = federation.member_names.get(name)
+    found = federation.membership.names.get(name)
     if found is None:
         raise NameNotFound(f"no federate named {name!r} in {federation.name!r}")
     return found.handle
@@ -102,7 +102,7 @@ def get_known_object_class_handle(step: Step, handle: ObjectInstanceHandle) -> O
 
 def get_object_instance_handle(step: Step, name: str) -> ObjectInstanceHandle:
     member = step.member
-    instance = step.federation.instance_names.get(name)
+    instance = step.federation.objects.names.get(name)
     if instance is None or not instance.knowledge.mask & member.bit:
         raise ObjectInstanceNotKnown(f"no instance named {name!r} is known to {member!r}")
     return instance.handle
@@ -283,7 +283,7 @@ def normalize_service_group(step: Step, group: ServiceGroup) -> int:
 
 def normalize_federate_handle(step: Step, handle: FederateHandle) -> int:
     federation = step.federation
-    if not handle.is_between(1, federation.federates_joined):
+    if not handle.is_between(1, federation.membership.joined):
         raise InvalidFederateHandle(f"{handle!r} was never given to a federate of {federation.name!r}")
     return handle.number
 
@@ -348,7 +348,7 @@ def set_switch(step: Step, name: str, value: bool) -> None:
         (member.told_updates if name == "attribute_relevance" else member.told_scope).clear()
         advisories.instances(step, federation.instances.values())
     elif name == "convey_region_designator_sets":
-        federation.regional += 1  # forgets the routes of what is sent with regions
+        federation.ddm.changes += 1  # forgets the routes of what is sent with regions
 
 
 def get_federation_switch(step: Step, name: str) -> bool:

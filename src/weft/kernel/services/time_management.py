@@ -6,8 +6,6 @@ constrained is known to all nodes: its node asks the home for a command (`Turn.o
 
 from __future__ import annotations
 
-from typing import Any
-
 from weft.kernel.state.effects import Callback, Transmit
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.parcels import Retraction
@@ -31,12 +29,15 @@ from weft.model.errors import (
     TimeRegulationIsNotEnabled,
 )
 from weft.model.handles import FederateHandle, MessageRetractionHandle
+from weft.model.json_types import JsonObject
 from weft.model.records import TimeQueryReturn
 from weft.model.time import (
     HLAfloat64Interval,
     HLAinteger64Interval,
+    HLAinteger64TimeFactory,
     LogicalTime,
     LogicalTimeInterval,
+    TimeValue,
 )
 
 REGULATION_ASKED = "time_regulation_asked"
@@ -59,7 +60,7 @@ COMMANDS: tuple[str, ...] = (
 # --- checks ---------------------------------------------------------------------------------------------------
 
 
-def _interval_value(federation: Federation, interval: LogicalTimeInterval) -> Any:
+def _interval_value(federation: Federation, interval: LogicalTimeInterval) -> TimeValue:
     expected = HLAinteger64Interval if stamps.is_integer(federation) else HLAfloat64Interval
     if not isinstance(interval, expected):
         raise InvalidLookahead(
@@ -101,7 +102,7 @@ def enable_time_regulation(step: Step, lookahead: LogicalTimeInterval) -> None:
         step.order(member, REGULATION_ASKED, (value,))
 
 
-def time_regulation_asked(step: Step, lookahead: Any) -> None:
+def time_regulation_asked(step: Step, lookahead: TimeValue) -> None:
     federation = step.federation
     member = step.member
     timing = member.timing
@@ -115,7 +116,7 @@ def time_regulation_asked(step: Step, lookahead: Any) -> None:
         step.turn.begins = True
 
 
-def time_regulation_begun(step: Step, federate: int, time: Any, exclusive: bool) -> None:
+def time_regulation_begun(step: Step, federate: int, time: TimeValue, exclusive: bool) -> None:
     """Given by the home: from that time on the federate regulates."""
     federation = step.federation
     found = federation.members.get(FederateHandle.of(federate))
@@ -139,7 +140,7 @@ def time_regulation_begun(step: Step, federate: int, time: Any, exclusive: bool)
         grants.settle(step)
 
 
-def _begin_at(step: Step, member: Member, time: Any, exclusive: bool) -> None:
+def _begin_at(step: Step, member: Member, time: TimeValue, exclusive: bool) -> None:
     """Its time may jump; what waits for it up to there comes first."""
     timing = member.timing
     if time > timing.time:
@@ -209,15 +210,15 @@ def time_constrained_begun(step: Step, federate: int) -> None:
     timing.constrained_pending = False
     timing.constrained = True
     timing.reached = max(timing.reached, (timing.time, 0))
-    if federation.timetable is not None:
-        federation.timetable.pending.pop(found.handle, None)
+    if federation.clock.timetable is not None:
+        federation.clock.timetable.pending.pop(found.handle, None)
     step.note(found, "HLAtimeConstrained")
     found.holds = True
     federation.changed()  # lanes to it end here
     if found.node == step.node:
         told = (tso_queue.wrapped(federation, timing.time),)
         step.effects.append(Callback(found.session, "time_constrained_enabled", told))
-        federation.horizon.waiting.pop(found.handle, None)
+        federation.clock.horizon.waiting.pop(found.handle, None)
 
 
 def disable_time_constrained(step: Step) -> None:
@@ -250,10 +251,10 @@ def time_constrained_ended(step: Step) -> None:
 
 def ready_to_be_constrained(federation: Federation) -> FederateHandle | None:
     """At the home: the first federate that waits to be constrained and cannot get a message of its past any more."""
-    table = federation.timetable
+    table = federation.clock.timetable
     if table is None or table.silent:
         return None
-    limit = federation.save_limit
+    limit = federation.saves.limit
     for handle in table.pending:
         report = table.reports.get(handle)
         if limit is not None and report is not None and report.time > limit[0]:
@@ -267,7 +268,7 @@ def ready_to_be_constrained(federation: Federation) -> FederateHandle | None:
 # --- advancing ------------------------------------------------------------------------------------------------
 
 
-def _requested(step: Step, time: LogicalTime) -> Any:
+def _requested(step: Step, time: LogicalTime) -> TimeValue:
     """First what is pending, as a client judges that keeps it itself; then the time."""
     member = step.member
     value = stamps.time_value(step.federation, time)
@@ -334,18 +335,18 @@ def disable_asynchronous_delivery(step: Step) -> None:
 # --- questions ------------------------------------------------------------------------------------------------
 
 
-def galt_value(node: str, federation: Federation, member: Member) -> Any:
+def galt_value(node: str, federation: Federation, member: Member) -> TimeValue | None:
     galt = galt_exchange.galt_of(federation, member, node)
     return None if galt is None else galt[0]
 
 
-def lits_value(node: str, federation: Federation, member: Member) -> Any:
+def lits_value(node: str, federation: Federation, member: Member) -> TimeValue | None:
     """The smaller of GALT and the first message that waits."""
     known = [galt_value(node, federation, member), member.timing.queue.head()]
     return min([value for value in known if value is not None], default=None)
 
 
-def _answer(federation: Federation, value: Any) -> TimeQueryReturn:
+def _answer(federation: Federation, value: TimeValue | None) -> TimeQueryReturn:
     if value is None:
         return TimeQueryReturn(False, None)
     return TimeQueryReturn(True, tso_queue.wrapped(federation, value))
@@ -390,12 +391,19 @@ def query_lookahead(step: Step) -> LogicalTimeInterval:
     member = step.member
     if not member.timing.regulating:
         raise TimeRegulationIsNotEnabled(f"{member!r} is not time-regulating")
-    factory: Any = step.federation.time
-    made: LogicalTimeInterval = factory.make_interval(member.timing.actual_lookahead())
-    return made
+    return lookahead_of(step.federation, member)
 
 
-def query_blocking(step: Step) -> dict[str, Any]:
+def lookahead_of(federation: Federation, member: Member) -> LogicalTimeInterval:
+    """Its actual lookahead, as the federation's logical time interval."""
+    factory = federation.time
+    value: TimeValue = member.timing.actual_lookahead()
+    if isinstance(factory, HLAinteger64TimeFactory):
+        return factory.make_interval(int(value))
+    return factory.make_interval(value)
+
+
+def query_blocking(step: Step) -> JsonObject:
     """No service of the standard: whom the federate waits for."""
     return blocking.blocking(step, step.member)
 

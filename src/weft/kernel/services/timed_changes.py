@@ -22,7 +22,7 @@ waits for it already comes all the same.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from weft.kernel.ddm import matching_at_time
 from weft.kernel.message import deliver_as_of, pipeline
@@ -32,12 +32,19 @@ from weft.kernel.state.messages import Interaction, Update, attributes_of
 from weft.kernel.state.parcels import Data, Settled
 from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import GRANTED, NMR, NMRA
-from weft.kernel.state.topics import NEVER, Change, Condition, LoggedMessage
+from weft.kernel.state.topics import NEVER, Change, Condition, LoggedMessage, Topic
 from weft.kernel.time import galt_exchange, grants, stamps
 from weft.model.deliveries import DeliveredInteraction, Delivery, ParameterValues, Reflection
 from weft.model.errors import InvalidLogicalTime, TimeRegulationIsNotEnabled
-from weft.model.handles import AttributeHandle, FederateHandle
+from weft.model.handles import (
+    AttributeHandle,
+    FederateHandle,
+    InteractionClassHandle,
+    ObjectClassHandle,
+    RegionHandle,
+)
 from weft.model.packed import PackedValues
+from weft.model.time import HLAfloat64Time, HLAinteger64Time, TimeValue
 from weft.ordering.stamped import Stamped
 
 PLACES: Final = {
@@ -51,23 +58,27 @@ PLACES: Final = {
 }
 """Services that take a time, and which of their arguments it is."""
 
-As = tuple[Any, int, Any] | None
+As = tuple[TimeValue, int, TimeValue | None] | None
 """As of when: the time, the number of the call, and what is past for everybody, as the federate's node knows it."""
 
-Subscription = tuple[Any, AttributeHandle | None, Any]
+Subscription = tuple[ObjectClassHandle | InteractionClassHandle, AttributeHandle | None, RegionHandle]
+"""The class, the attribute (None: an interaction class) and the region."""
 
 
 # --- at the federate's node ---------------------------------------------------------------------------------------
 
 
 def prepare(
-    federation: Federation, member: Member, service: str, number: int, arguments: tuple[Any, ...]
-) -> tuple[Any, ...]:
+    federation: Federation, member: Member, service: str, number: int, arguments: tuple[object, ...]
+) -> tuple[object, ...]:
     """The arguments of the command; if it has a time, the federate is held from now on."""
     place = PLACES[service]
     if len(arguments) <= place or arguments[place] is None:
         return arguments[:place]
-    value = stamps.time_value(federation, arguments[place])
+    time = arguments[place]
+    if not isinstance(time, (HLAinteger64Time, HLAfloat64Time)):
+        raise InvalidLogicalTime(f"federation {federation.name!r} uses {federation.time.name}, got {time!r}")
+    value = stamps.time_value(federation, time)
     if not member.timing.regulating:
         raise TimeRegulationIsNotEnabled(
             f"{member!r} is not time-regulating: only what it promises says that nothing changes before a time; "
@@ -76,13 +87,13 @@ def prepare(
     stamps.require_promised(member, value, "change regions and subscriptions")
     member.timing.changes[number] = Change(value)
     federation.distribution.changing[member.handle] = None
-    return *arguments[:place], (value, number, federation.horizon.past)
+    return *arguments[:place], (value, number, federation.clock.horizon.past)
 
 
 def require_tbound(federation: Federation, member: Member, timed: As) -> None:
     """At the home: without a log a change must not concern what may have been sent."""
     ahead = federation.channels.tbound
-    if timed is None or not ahead or federation.timetable is None:
+    if timed is None or not ahead or federation.clock.timetable is None:
         return
     least = (galt_exchange.past(federation) or 0) + ahead
     if timed[0] < least:
@@ -151,7 +162,7 @@ def redeclared(step: Step) -> None:
     federation = step.federation
     member = step.member
     timing = member.timing
-    if not federation.timed:
+    if not federation.ddm.timed:
         timing.untimed += 1  # nobody has asked anything as of a time: all that waits stays
     elif member.node == step.node:
         for message in timing.queue.conditional():
@@ -174,14 +185,14 @@ def _keeping(message: Stamped, still: Delivery | None) -> Condition:
 
 def _enter(
     federation: Federation, member: Member, changed: list[Subscription]
-) -> list[tuple[Any, frozenset[int]]]:
+) -> list[tuple[Topic, frozenset[int]]]:
     """Into the lists here: the topics, and the cells in which something may have changed."""
     found = []
     for topic in list(federation.distribution.topics.values()):
         cells: frozenset[int] = frozenset()
         for kind, what, handle in changed:
             if deliver_as_of.concerns(federation, topic, kind, what):
-                region = federation.regions[handle]
+                region = federation.ddm.regions[handle]
                 cells |= deliver_as_of.enter(federation, topic, member, kind, what, region)
         if cells:
             found.append((topic, cells))
@@ -191,8 +202,8 @@ def _enter(
 def carried_out(
     step: Step,
     changed: list[Subscription],
-    until: Any,
-    timed: tuple[Any, int, Any],
+    until: TimeValue | None,
+    timed: tuple[TimeValue, int, TimeValue | None],
     wholly: bool,
 ) -> None:
     """As of a time, and until another: `wholly` if anything may have changed there, not only in the cells of the regions."""
@@ -229,7 +240,7 @@ def _order(logged: LoggedMessage) -> tuple[int | float, bytes]:
 # --- what waits for the federate ------------------------------------------------------------------------------------
 
 
-def _sift(step: Step, time: Any, until: Any) -> None:
+def _sift(step: Step, time: TimeValue, until: TimeValue | None) -> None:
     federation = step.federation
     member = step.member
     timing = member.timing

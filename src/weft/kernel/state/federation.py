@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft.fom.catalog import Catalog, ObjectClassEntry
 from weft.interest import Declarations, Declared
-from weft.kernel.state.absence import Absence
 from weft.kernel.state.effects import Callback
+from weft.kernel.state.mom_state import MomState, Tally
 from weft.kernel.state.rate_state import Paces
-from weft.kernel.state.region_index import RegionIndex
-from weft.kernel.state.region_state import OwnedRegion, Placement
-from weft.kernel.state.save_state import AskedSave, Halt, Restoring, Saving
-from weft.kernel.state.time_state import Horizon, Timetable, Timing
+from weft.kernel.state.region_state import Placement, RegionState
+from weft.kernel.state.save_state import SaveState
+from weft.kernel.state.time_state import FederationTime, Timing
 from weft.kernel.state.traffic import Spread, Traffic
 from weft.model.enums import OrderType, ResignAction
 from weft.model.handles import (
@@ -31,17 +30,17 @@ from weft.model.handles import (
     InteractionClassHandle,
     ObjectClassHandle,
     ObjectInstanceHandle,
-    RegionHandle,
     TransportationTypeHandle,
 )
+from weft.model.json_types import JsonObject
 from weft.model.recording import Pattern, Recorder
-from weft.model.records import Source
-from weft.model.time import LogicalTime, LogicalTimeFactory
-from weft.ordering.galt import Bound
+from weft.model.records import Source, absence_words
+from weft.model.time import LogicalTimeFactory
 
 if TYPE_CHECKING:
     from weft.kernel.message.causal_order import CausalOrder
     from weft.kernel.message.deliver_as_of import DeliveryAsOf
+    from weft.kernel.qos.consumers import ClassSchedule, Qos
     from weft.kernel.state.messages import Recipient
     from weft.kernel.state.recipients import Recipients
 
@@ -74,52 +73,26 @@ class Switches:
         self.non_regulated_grant = False
 
 
-Counts = dict[tuple[Any, TransportationTypeHandle], int]
-"""By class and transportation."""
+class Absence:
+    """Nothing comes from a federate, as its host sees it.  Times are of the node's clock.
 
-
-class Tally:
-    """What a federate has done and what was done to it, for the MOM; true at the federate's own node.
-
-    Messages are counted once each, at their recipients, and entered here when those are forgotten or somebody
-    asks (`Federation.count_up`): the way of a message costs one addition more, however many hear it.
+    Who waits for it is told why, since when, and until when that may last.
     """
 
-    def __init__(self) -> None:
-        self.updates = 0
-        self.updates_sent: Counts = {}
-        self.reflections_received: Counts = {}
-        self.interactions_sent: Counts = {}
-        self.interactions_received: Counts = {}
-        self.directed_sent: Counts = {}
-        self.directed_received: Counts = {}
-        # Of instances that are gone by now; for the others, `Instance.updated` and `reflected` say it.
-        self.updated: dict[ObjectClassHandle, int] = {}
-        self.reflected: dict[ObjectClassHandle, int] = {}
-        self.registered = 0
-        self.deleted = 0
-        self.discovered = 0
-        self.removed = 0
+    def __init__(self, why: str, since: float, until: float) -> None:
+        self.why = why  # LOST or SILENT
+        self.since = since
+        self.until = until
 
-    def add_messages(self, other: Tally) -> None:
-        """The messages of another one, too."""
-        self.updates += other.updates
-        _add_all(self.updates_sent, other.updates_sent)
-        _add_all(self.reflections_received, other.reflections_received)
-        _add_all(self.interactions_sent, other.interactions_sent)
-        _add_all(self.interactions_received, other.interactions_received)
-        _add_all(self.directed_sent, other.directed_sent)
-        _add_all(self.directed_received, other.directed_received)
+    def data(self, now: float) -> JsonObject:
+        seconds, left = self._times(now)
+        return {"why": self.why, "seconds": seconds, "left": left}
 
+    def words(self, now: float) -> str:
+        return absence_words(self.why, *self._times(now))
 
-def _add_all(counts: Counts, more: Counts) -> None:
-    for (kind, transportation), count in more.items():
-        add(counts, kind, transportation, count)
-
-
-def add(counts: Counts, kind: Any, transportation: TransportationTypeHandle, count: int = 1) -> None:
-    key = (kind, transportation)
-    counts[key] = counts.get(key, 0) + count
+    def _times(self, now: float) -> tuple[float, float]:
+        return round(max(0.0, now - self.since), 1), round(max(0.0, self.until - now), 1)
 
 
 class Member:
@@ -175,9 +148,8 @@ class Member:
         # Time management (`state.time_state`).
         self.timing = Timing()
         self.holds = False  # it is time-constrained, or has QoS: not everything may be handed to it at once
-        self.qos: Any = (
-            None  # at its own node: what it has said of urgency, deadlines and groups (`qos.consumers`)
-        )
+        # At its own node: what it has said of urgency, deadlines and groups (`qos.consumers`).
+        self.qos: Qos | None = None
         self.saved_qos: Any = None  # of a federation made of a save: what it had said then
         self.recorded = False  # its file of service reports has been begun
         self.waiting = 0  # messages it has not read yet, as its host last said
@@ -277,6 +249,39 @@ class SynchronizationPoint:
         self.everyone = everyone  # no set was given: later joiners take part
 
 
+class MembershipState:
+    """Who has joined, besides `Federation.members`."""
+
+    def __init__(self, rti: Member) -> None:
+        self.names: dict[str, Member] = {}
+        self.seats: list[Member | None] = [rti]
+        self.joined = 0  # so far
+        self.departed: dict[
+            FederateHandle, str
+        ] = {}  # names of some who have left: their last words may still come
+
+
+class ObjectState:
+    """Names and classes of the instances in `Federation.instances`."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, Instance] = {}
+        self.of_class: dict[ObjectClassHandle, dict[ObjectInstanceHandle, Instance]] = {}
+        self.registered = 0  # so far
+        self.reserved: dict[str, FederateHandle] = {}
+        # Of instances that were deleted while something about them may still wait for somebody: for the recorder.
+        self.deleted: dict[ObjectInstanceHandle, ObjectClassEntry] = {}
+        self.knowledge: dict[tuple[tuple[ObjectClassHandle, int], ...], Knowledge] = {}  # shared
+
+
+class QosState:
+    """At this node: members with QoS (`qos.consumers`), and what the node's schedule says of classes."""
+
+    def __init__(self) -> None:
+        self.attended: dict[FederateHandle, Qos] = {}
+        self.schedule: ClassSchedule = {}
+
+
 class Federation:
     def __init__(
         self,
@@ -296,64 +301,31 @@ class Federation:
         self.catalog = catalog
         self.time = time
         self.members: dict[FederateHandle, Member] = {}
-        self.member_names: dict[str, Member] = {}
         # The RTI itself, as owner of the MOM's instances and sender of its reports; it has a seat, but is no member.
         self.rti = Member(FederateHandle.of(0), "RTI", "RTI", home, 0, 0, Declared())
-        self.seats: list[Member | None] = [self.rti]
-        self.federates_joined = 0
-        self.departed: dict[
-            FederateHandle, str
-        ] = {}  # names of some who have left: their last words may still come
+        self.membership = MembershipState(self.rti)
         self.declarations = Declarations()
         self.instances: dict[ObjectInstanceHandle, Instance] = {}
-        # Of instances that were deleted while something about them may still wait for somebody: for the recorder.
-        self.deleted: dict[ObjectInstanceHandle, ObjectClassEntry] = {}
-        self.instance_names: dict[str, Instance] = {}
-        self.instances_of: dict[ObjectClassHandle, dict[ObjectInstanceHandle, Instance]] = {}
-        self.instances_registered = 0
-        self.reserved_names: dict[str, FederateHandle] = {}
+        self.objects = ObjectState()
         # Data distribution (`services.data_distribution`).
-        self.regions: dict[RegionHandle, OwnedRegion] = {}
-        self.regions_created = 0
-        self.region_index = RegionIndex()  # of regions that are subscribed with …
-        self.update_index = RegionIndex()  # … and of those that instances are updated with
-        self.regional = (
-            0  # counts changes of what is subscribed with regions, for what was worked out from it
-        )
-        self.timed = False  # somebody has changed a region or subscription as of a logical time
+        self.ddm = RegionState()
         self.distribution = distribution
         self.points: dict[str, SynchronizationPoint] = {}
+        self.qos = QosState()
         # Worked out on demand, valid until a declaration or the membership changes (`changed`).
-        # At this node: members with QoS (`qos.consumers`), and what the node's schedule says of classes.
-        self.attended: dict[FederateHandle, Any] = {}
-        self.schedule: Any = {}
         self.generation = 1
         self.kept_recipients: list[Recipients] = []
         self.plans: dict[tuple[ObjectClassHandle, FederateHandle], Any] = {}
-        self._knowledge: dict[tuple[tuple[ObjectClassHandle, int], ...], Knowledge] = {}
         # The order of control over several nodes.
         self.sequence = 0
         self.nodes: dict[str, None] = {home: None}
-        # Time management (`time.galt_exchange`).
-        self.horizon = Horizon()
-        self.timetable: Timetable | None = None  # at the home
-        # Save and restore (`federation.save`, `federation.restore`).
+        self.clock = FederationTime()
         self.extensions: list[tuple[Source, ...]] = []  # what joining federates added to the object model
-        self.saving: Saving | None = None
-        # A save at a logical time (`federation.timed_saves`): asked for, accepted, and what follows for everybody's time.
-        self.save_asked: list[AskedSave] = []
-        self.save_scheduled: tuple[str, LogicalTime] | None = None
-        self.save_limit: Bound | None = None
-        self.restoring: Restoring | None = None
-        self.halt: Halt | None = None  # the operator has paused logical time (`federation.operator`)
-        self.last_save: tuple[str, LogicalTime | None] = ("", None)
-        self.successor: Federation | None = None  # what it is restored to
-        self.renamed: tuple[str, dict[FederateHandle, FederateHandle]] = ("", {})  # execution before, handles
-        self.reports = ""  # where this node keeps files of service reports; empty: nowhere
-        # The MOM (`mom.mom`): switches for all, whose services it reports, when it next reports on whom here.
+        self.saves = SaveState()
+        # The MOM (`mom.mom`): switches for all, whose services it reports.
+        self.mom = MomState()
         self.switches = {name: bool(catalog.model.switches.get(name)) for name in FEDERATION_SWITCHES}
         self.observed: dict[FederateHandle, Member] = {}
-        self.reports_due: dict[FederateHandle, float] = {}
         # Values that wait because their subscribers named an update rate (`message.update_rates`); None until there are any.
         self.paces: Paces | None = None
         # Weft's own orders (`message.causal_order`): is any of them in use, and what this node keeps for them.
@@ -362,9 +334,6 @@ class Federation:
         self.channels = Spread("", True, False)
         self.recorder: Recorder | None = None  # where what happens here is recorded
         self.first_shape = 0  # the number of the first shape of its next recorder
-        # Messages of members that have left this node, so that sums over all members never fall (`survey.survey`).
-        self.former_tally = Tally()
-        self.former_traffic = Traffic()
 
     def switch(self, name: str) -> bool:
         """A federation-wide switch, as the object model was when the federation was created, or as the MOM has set it."""
@@ -388,7 +357,7 @@ class Federation:
             recipients.sender.recipients.clear()
         self.kept_recipients.clear()
         self.generation += 1
-        self.regional += 1
+        self.ddm.changes += 1
         self.plans.clear()
 
     def keep(self, recipients: Recipients) -> None:
@@ -400,23 +369,23 @@ class Federation:
         """The shared knowledge with these masks; empty masks are left out."""
         kept = {handle: mask for handle, mask in masks.items() if mask}
         key = tuple(sorted(kept.items()))
-        found = self._knowledge.get(key)
+        found = self.objects.knowledge.get(key)
         if found is None:
-            if len(self._knowledge) >= _KNOWLEDGE_KEPT:
-                self._knowledge.clear()  # instances keep theirs; only sharing with later ones is lost
+            if len(self.objects.knowledge) >= _KNOWLEDGE_KEPT:
+                self.objects.knowledge.clear()  # instances keep theirs; only sharing with later ones is lost
             found = Knowledge(dict(key))  # in one order, whoever comes to it first
-            self._knowledge[key] = found
+            self.objects.knowledge[key] = found
         return found
 
     def seated(self, mask: int) -> Iterator[Member]:
         """The members whose seats are in the mask."""
-        for member in self.seats:
+        for member in self.membership.seats:
             if member is not None and member.bit & mask:
                 yield member
 
     def note_deleted(self, instance: Instance) -> None:
         """It is deleted; what waits for somebody may still be about it."""
-        deleted = self.deleted
+        deleted = self.objects.deleted
         deleted[instance.handle] = instance.entry
         if len(deleted) > _DELETED_KEPT:
             del deleted[next(iter(deleted))]
@@ -424,7 +393,7 @@ class Federation:
     def class_of(self, object_instance: ObjectInstanceHandle) -> ObjectClassEntry | None:
         """Of an instance, also of one that was deleted not long ago while it was recorded."""
         instance = self.instances.get(object_instance)
-        return self.deleted.get(object_instance) if instance is None else instance.entry
+        return self.objects.deleted.get(object_instance) if instance is None else instance.entry
 
     def known_class(self, member: Member, instance: Instance) -> ObjectClassHandle | None:
         """The class at which the member knows the instance; None if it does not know it."""
@@ -448,8 +417,8 @@ class Federation:
 
     def keep_messages(self, member: Member) -> None:
         """A member of this node has gone, and all its messages are in its tally: they stay in the sums of the federation."""
-        self.former_tally.add_messages(member.tally)
-        self.former_traffic.add(member.traffic)
+        self.mom.former_tally.add_messages(member.tally)
+        self.mom.former_traffic.add(member.traffic)
 
     def keep_counts(self, instance: Instance) -> None:
         """The instance goes: who updated it and had it reflected is kept in their tallies."""
@@ -460,15 +429,15 @@ class Federation:
             member.tally.reflected[kind] = member.tally.reflected.get(kind, 0) + 1
 
     def take_seat(self, member: Member) -> None:
-        while len(self.seats) <= member.seat:
-            self.seats.append(None)
-        self.seats[member.seat] = member
+        while len(self.membership.seats) <= member.seat:
+            self.membership.seats.append(None)
+        self.membership.seats[member.seat] = member
 
     def free_seat(self) -> int:
-        for seat, member in enumerate(self.seats):
+        for seat, member in enumerate(self.membership.seats):
             if member is None:
                 return seat
-        return len(self.seats)
+        return len(self.membership.seats)
 
 
 MOM_INSTANCES = 1 << 27

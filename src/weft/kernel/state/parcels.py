@@ -28,6 +28,15 @@ class Caller(NamedTuple):
     number: int
 
 
+class Invocation(NamedTuple):
+    """A service that a federate invokes.  `caller` is None where nobody waits for the end, `federate` of one that joins."""
+
+    caller: Caller | None
+    federate: FederateHandle | None
+    service: str
+    arguments: tuple[Any, ...]
+
+
 class Request(NamedTuple):
     """`caller` is None where nobody waits for the end: a federate was lost."""
 
@@ -46,6 +55,9 @@ class Commit(NamedTuple):
     federate: FederateHandle | None
     service: str
     arguments: tuple[Any, ...]
+
+    def invocation(self) -> Invocation:
+        return Invocation(self.caller, self.federate, self.service, self.arguments)
 
 
 class Answer(NamedTuple):

@@ -60,7 +60,7 @@ def interaction_class(federation: Federation, handle: InteractionClassHandle) ->
 
 def region(federation: Federation, member: Member, handle: RegionHandle) -> OwnedRegion:
     """A region that the member has created."""
-    found = federation.regions.get(handle)
+    found = federation.ddm.regions.get(handle)
     if found is None:
         if conveyed_bounds(handle) is not None:
             raise RegionNotCreatedByThisFederate(f"{handle!r} was conveyed to {member!r}, not created by it")
@@ -153,7 +153,7 @@ def known_attributes(
 def member(federation: Federation, handle: FederateHandle) -> Member:
     found = federation.members.get(handle)
     if found is None:
-        if handle.is_between(1, federation.federates_joined):
+        if handle.is_between(1, federation.membership.joined):
             raise FederateHandleNotKnown(f"the federate of {handle!r} has resigned from {federation.name!r}")
         raise InvalidFederateHandle(f"{handle!r} was never given to a federate of {federation.name!r}")
     return found

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from weft.kernel.state.federation import Member, add
+from weft.kernel.state.federation import Member
 from weft.kernel.state.messages import Recipient
+from weft.kernel.state.mom_state import add
 from weft.kernel.state.traffic import Footprint
 from weft.model.handles import (
     AttributeHandle,

@@ -21,6 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from weft.interest import Extent, SpaceTime
+from weft.kernel.state.region_index import RegionIndex
 from weft.model.handles import (
     AttributeHandle,
     DimensionHandle,
@@ -113,3 +114,15 @@ class Placement:
         """Something that it was worked out from has changed."""
         self.where = None
         self.recipients.clear()
+
+
+class RegionState:
+    """The regions of a federation."""
+
+    def __init__(self) -> None:
+        self.regions: dict[RegionHandle, OwnedRegion] = {}
+        self.created = 0  # so far
+        self.subscribed = RegionIndex()  # of regions that are subscribed with …
+        self.updated = RegionIndex()  # … and of those that instances are updated with
+        self.changes = 0  # of what is subscribed with regions, for what was worked out from it
+        self.timed = False  # somebody has changed a region or subscription as of a logical time

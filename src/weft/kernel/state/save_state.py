@@ -1,19 +1,20 @@
 """A save or a restore that is under way, as every node holds it.  `federation.save` and `federation.restore` have the services.
 
 Both *pause* the federates: until it is over, their calls are refused and callbacks for them are held (`node.pausing`).
-
-A `Halt` is another matter: the operator has stopped logical time (`federation.operator`), and nothing else.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.kernel.state.parcels import Caller
 from weft.model.enums import RestoreFailureReason, SaveFailureReason, SaveStatus
 from weft.model.handles import FederateHandle
 from weft.model.time import LogicalTime
 from weft.ordering.galt import Bound
+
+if TYPE_CHECKING:
+    from weft.kernel.state.federation import Federation
 
 
 class AskedSave:
@@ -58,23 +59,16 @@ class Restoring:
         self.failure: RestoreFailureReason | None = None
 
 
-class Halt:
-    """The operator has paused logical time: nobody is granted more than what the *gate* lets through."""
+class SaveState:
+    """Save and restore of a federation (`federation.save`, `federation.restore`)."""
 
-    def __init__(self, since: float, by: str) -> None:
-        self.since = since  # by this node's clock
-        self.by = by
-        self.gate: Any = None  # the last time that was let through; None: none was since the pause
-        self.steps = 0  # that the operator has asked for and that have let nothing through yet
-        self.round = 0  # the command that has opened the gate; each lets every flush through once
-        self.counted = True  # somebody was granted the time of the gate, so that it counts as a step
-        # At the home: whoever may have been granted it, and the version that all nodes must have seen before the first step.
-        self.hopefuls: dict[FederateHandle, None] = {}
-        self.version = 1
-
-    def lets(self, time: Any) -> bool:
-        return self.gate is not None and bool(time <= self.gate)
-
-    def limit(self) -> Bound | None:
-        """Nothing beyond it is delivered or granted; None: nothing is at all."""
-        return None if self.gate is None else (self.gate, 1)
+    def __init__(self) -> None:
+        self.saving: Saving | None = None
+        # A save at a logical time (`federation.timed_saves`): asked for, accepted, and what follows for everybody's time.
+        self.asked: list[AskedSave] = []
+        self.scheduled: tuple[str, LogicalTime] | None = None
+        self.limit: Bound | None = None
+        self.last: tuple[str, LogicalTime | None] = ("", None)
+        self.restoring: Restoring | None = None
+        self.successor: Federation | None = None  # what the federation is restored to
+        self.renamed: tuple[str, dict[FederateHandle, FederateHandle]] = ("", {})  # execution before, handles

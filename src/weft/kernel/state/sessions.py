@@ -1,4 +1,4 @@
-"""What a node keeps for its callers: sessions, and calls that another node has to answer."""
+"""What a node keeps for its callers: its sessions and federations, and calls that another node has to answer."""
 
 from __future__ import annotations
 
@@ -39,3 +39,17 @@ class Waiting:
         self.request = request  # a request to send once the directory says where
         self.destroyed = destroyed  # all is done once the directory has freed the name
         self.held: list[Request] = []  # requests that came before the grant of `created`
+
+
+class NodeState:
+    """What all parts of a node read: which one it is, and its sessions and federations."""
+
+    def __init__(self, name: str, directory: str | None) -> None:
+        self.name = name
+        self.directory = directory or name
+        self.meshed = directory is not None
+        self.sessions: dict[int, Session] = {}
+        self.federations: dict[str, Federation] = {}
+
+    def is_directory(self) -> bool:
+        return self.directory == self.name

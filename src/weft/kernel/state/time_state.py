@@ -232,3 +232,34 @@ class Horizon:
         self.granted: tuple[Any] | None = None  # what was last granted: many are granted the same
         self.past: Any = None  # nothing is sent or changed before that time any more; None: that is not known
         self.waiting: dict[FederateHandle, None] = {}  # members here that ask for time, or to be constrained
+
+
+class Halt:
+    """The operator has paused logical time: nobody is granted more than what the *gate* lets through."""
+
+    def __init__(self, since: float, by: str) -> None:
+        self.since = since  # by this node's clock
+        self.by = by
+        self.gate: Any = None  # the last time that was let through; None: none was since the pause
+        self.steps = 0  # that the operator has asked for and that have let nothing through yet
+        self.round = 0  # the command that has opened the gate; each lets every flush through once
+        self.counted = True  # somebody was granted the time of the gate, so that it counts as a step
+        # At the home: whoever may have been granted it, and the version that all nodes must have seen before the first step.
+        self.hopefuls: dict[FederateHandle, None] = {}
+        self.version = 1
+
+    def lets(self, time: Any) -> bool:
+        return self.gate is not None and bool(time <= self.gate)
+
+    def limit(self) -> Bound | None:
+        """Nothing beyond it is delivered or granted; None: nothing is at all."""
+        return None if self.gate is None else (self.gate, 1)
+
+
+class FederationTime:
+    """Of a federation, at one node."""
+
+    def __init__(self) -> None:
+        self.horizon = Horizon()
+        self.timetable: Timetable | None = None  # at the home
+        self.halt: Halt | None = None  # the operator has paused logical time (`federation.operator`)

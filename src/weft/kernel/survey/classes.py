@@ -7,14 +7,14 @@ class that was sent; those of federates that have left stay in the sum, so that 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from weft.fom.catalog import Catalog, InteractionClassEntry, ObjectClassEntry
 from weft.fom.orders import NAMES
-from weft.kernel.state.federation import Counts, Federation, Tally
+from weft.kernel.state.federation import Federation
+from weft.kernel.state.mom_state import Counts, Tally
 from weft.model.handles import Handle
+from weft.model.json_types import JsonObject
 
-Facts = dict[str, Any]
 _ORDERS = {order: name for name, order in NAMES.items()}
 _MOM = ("HLAobjectRoot.HLAmanager.HLAfederate", "HLAobjectRoot.HLAmanager.HLAfederation")
 
@@ -22,11 +22,11 @@ _MOM = ("HLAobjectRoot.HLAmanager.HLAfederate", "HLAobjectRoot.HLAmanager.HLAfed
 def instances(federation: Federation) -> int:
     """Of federates: those that the RTI itself has registered are left out."""
     known = federation.catalog.object_class_names
-    own = [federation.instances_of.get(known[name].handle, {}) for name in _MOM if name in known]
+    own = [federation.objects.of_class.get(known[name].handle, {}) for name in _MOM if name in known]
     return len(federation.instances) - sum(len(one) for one in own)
 
 
-def classes(federation: Federation, node: str) -> dict[str, Facts]:
+def classes(federation: Federation, node: str) -> dict[str, JsonObject]:
     """Those that somebody publishes or subscribes to, and those above them."""
     publishers: dict[Handle, dict[str, None]] = {}
     subscribers: dict[Handle, dict[str, None]] = {}
@@ -43,9 +43,9 @@ def classes(federation: Federation, node: str) -> dict[str, Facts]:
             *declared.directed.values(),
         )
     tallies = [one.tally for one in federation.members.values() if one.node == node]
-    sent, received = _messages([*tallies, federation.former_tally])
+    sent, received = _messages([*tallies, federation.mom.former_tally])
     catalog = federation.catalog
-    found: dict[str, Facts] = {}
+    found: dict[str, JsonObject] = {}
     for entry in _shown(catalog, {**publishers, **subscribers}):
         handle = entry.handle
         facts = found[entry.name] = {
@@ -57,7 +57,7 @@ def classes(federation: Federation, node: str) -> dict[str, Facts]:
             **_ways(catalog, entry),
         }
         if isinstance(entry, ObjectClassEntry):
-            facts["instances"] = len(federation.instances_of.get(entry.handle, ()))
+            facts["instances"] = len(federation.objects.of_class.get(entry.handle, ()))
     return found
 
 

@@ -6,23 +6,21 @@ Who holds up the others is found once for a federation, so all federates togethe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.time_state import FLUSH, GRANTED, SERVICE_NAMES, Report
 from weft.kernel.time import blocking, galt_exchange
 from weft.model.handles import FederateHandle
+from weft.model.json_types import JsonObject
 from weft.model.records import PAUSED_BY
 from weft.ordering.galt import Bound
 
-Facts = dict[str, Any]
-
 
 def federates(
-    federation: Federation, node: str, now: float, sessions: Mapping[int, Facts]
-) -> dict[str, Facts]:
+    federation: Federation, node: str, now: float, sessions: Mapping[int, JsonObject]
+) -> dict[str, JsonObject]:
     behind = names_behind(federation, node)
-    paused = federation.saving is not None or federation.restoring is not None
+    paused = federation.saves.saving is not None or federation.saves.restoring is not None
     return {
         member.name: _federate(federation, member, node, now, behind, sessions, paused)
         for member in federation.members.values()
@@ -35,11 +33,11 @@ def _federate(
     node: str,
     now: float,
     behind: list[str],
-    sessions: Mapping[int, Facts],
+    sessions: Mapping[int, JsonObject],
     paused: bool,
-) -> Facts:
+) -> JsonObject:
     timing = member.timing
-    found: Facts = {
+    found: JsonObject = {
         "handle": member.handle.number,
         "type": member.kind,
         "node": member.node,
@@ -69,7 +67,7 @@ def _federate(
 
 
 def _add_time(
-    found: Facts,
+    found: JsonObject,
     federation: Federation,
     member: Member,
     node: str,
@@ -97,8 +95,8 @@ def report_of(federation: Federation, member: Member, node: str) -> Report | Non
     """Where a member is in time: its own node knows it, and the home what it last reported."""
     if member.node == node:
         return galt_exchange.report_of(member)
-    if federation.home == node and federation.timetable is not None:
-        return federation.timetable.reports.get(member.handle)
+    if federation.home == node and federation.clock.timetable is not None:
+        return federation.clock.timetable.reports.get(member.handle)
     return None
 
 
@@ -110,7 +108,7 @@ def waits_for_grant(
         return True
     if report.mode == GRANTED or member.node == node:
         return report.mode != GRANTED
-    limit = federation.save_limit
+    limit = federation.saves.limit
     if limit is not None and member.timing.constrained and report.requested > limit[0]:
         return True
     if galt is None and not blocking.may_advance_alone(federation, member):
@@ -145,7 +143,7 @@ def blockers(
             for time, nodes in blocking.settling(member)
             for node in nodes or [federation.home]
         ]
-    if federation.save_limit is not None:
+    if federation.saves.limit is not None:
         save = blocking.held_for(federation, member, galt)
         if save:
             return [*found, f"the save {save!r}"]
@@ -154,7 +152,7 @@ def blockers(
 
 def _operator(federation: Federation, member: Member, node: str, report: Report) -> list[str]:
     """Of a member elsewhere it is only known what it asks for."""
-    halt = federation.halt
+    halt = federation.clock.halt
     if halt is None:
         return []
     by = blocking.halted_by(federation, member) if member.node == node else halt.by
@@ -174,9 +172,9 @@ def _nobody(federation: Federation, galt: Bound | None) -> str:
 
 
 def _state(federation: Federation, member: Member) -> str:
-    if federation.saving is not None and member.handle in federation.saving.status:
+    if federation.saves.saving is not None and member.handle in federation.saves.saving.status:
         return "saving"
-    if federation.restoring is not None and member.handle in federation.restoring.handles:
+    if federation.saves.restoring is not None and member.handle in federation.saves.restoring.handles:
         return "restoring"
     return "joined"
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from weft.kernel.federation import timed_saves
 from weft.kernel.state.federation import Federation
 from weft.kernel.state.save_state import AskedSave, Saving
 from weft.model.enums import SaveStatus
 from weft.model.handles import FederateHandle
+from weft.model.json_types import JsonObject
 
-Facts = dict[str, Any]
 
-
-def points(federation: Federation) -> dict[str, Facts]:
+def points(federation: Federation) -> dict[str, JsonObject]:
     return {
         label: {
             "tag": readable(point.tag),
@@ -25,21 +23,21 @@ def points(federation: Federation) -> dict[str, Facts]:
     }
 
 
-def save(federation: Federation, node: str) -> dict[str, Facts]:
+def save(federation: Federation, node: str) -> dict[str, JsonObject]:
     """The one that is under way; else the one that waits for its time; else one that is being asked about."""
-    going = federation.saving
+    going = federation.saves.saving
     if going is not None:
         return {"save": _going(federation, going)}
     home = federation.home == node
-    if federation.save_scheduled is not None:
-        label, time = federation.save_scheduled
-        found: Facts = {"label": label, "state": "scheduled", "time": time.value}
+    if federation.saves.scheduled is not None:
+        label, time = federation.saves.scheduled
+        found: JsonObject = {"label": label, "state": "scheduled", "time": time.value}
         if home:
             late = [one.handle for one in timed_saves.not_there(federation)]
             found["waits_for"] = names(federation, late)
         return {"save": found}
-    if federation.save_asked:
-        asked = federation.save_asked[0]
+    if federation.saves.asked:
+        asked = federation.saves.asked[0]
         found = {"label": asked.label, "state": "requested", "time": asked.time.value}
         if home:
             found["waits_for"] = _silent(federation, asked)
@@ -47,12 +45,12 @@ def save(federation: Federation, node: str) -> dict[str, Facts]:
     return {}
 
 
-def _going(federation: Federation, going: Saving) -> Facts:
+def _going(federation: Federation, going: Saving) -> JsonObject:
     """First everybody has to begin, then to complete; then the home's host writes it."""
     told = [one for one, status in going.status.items() if status is SaveStatus.FEDERATE_INSTRUCTED_TO_SAVE]
     busy = [one for one, status in going.status.items() if status is SaveStatus.FEDERATE_SAVING]
     state = "writing" if going.writing else "instructed" if told else "saving"
-    found: Facts = {"label": going.label, "state": state, "waits_for": names(federation, [*told, *busy])}
+    found: JsonObject = {"label": going.label, "state": state, "waits_for": names(federation, [*told, *busy])}
     if going.time is not None:
         found["time"] = going.time.value
     if going.failure is not None:
@@ -62,7 +60,7 @@ def _going(federation: Federation, going: Saving) -> Facts:
 
 def _silent(federation: Federation, asked: AskedSave) -> list[str]:
     """The nodes that have not said yet how far their federates have come."""
-    table = federation.timetable
+    table = federation.clock.timetable
     seen = {} if table is None else table.seen
     return [
         f"node {node}"
@@ -71,11 +69,11 @@ def _silent(federation: Federation, asked: AskedSave) -> list[str]:
     ]
 
 
-def restore(federation: Federation) -> dict[str, Facts]:
-    going = federation.restoring
+def restore(federation: Federation) -> dict[str, JsonObject]:
+    going = federation.saves.restoring
     if going is None:
         return {}
-    found: Facts = {"label": going.label, "state": "requested", "waits_for": []}
+    found: JsonObject = {"label": going.label, "state": "requested", "waits_for": []}
     if going.data is not None:
         found["state"] = "restoring"
         found["waits_for"] = names(federation, [one for one in going.handles if one not in going.done])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from weft.kernel.state.effects import Alarm, Callback
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.step import Step
@@ -11,6 +9,8 @@ from weft.kernel.state.time_state import FLUSH, GRANTED, NMR, NMRA, SERVICE_NAME
 from weft.kernel.state.turn import Turn
 from weft.kernel.time import galt_exchange
 from weft.model.handles import FederateHandle
+from weft.model.json_types import JsonObject
+from weft.model.time import TimeValue
 from weft.ordering.galt import Bound
 
 BLOCKED = "time_advance_blocked"
@@ -21,7 +21,7 @@ def is_halted(federation: Federation, timing: Timing) -> bool:
 
     One that has waited for a save is further: it has promised not to send before that.
     """
-    halt = federation.halt
+    halt = federation.clock.halt
     time = timing.requested if timing.mode == FLUSH and not timing.stalled else timing.time
     return halt is not None and not (halt.lets(time) and timing.flushed < halt.round)
 
@@ -41,9 +41,9 @@ def arm(turn: Turn, member: Member) -> None:
 
 
 def next_due(federation: Federation, node: str) -> float | None:
-    table = federation.timetable
+    table = federation.clock.timetable
     due = table.review if table is not None and table.review else None
-    for handle in federation.horizon.waiting:
+    for handle in federation.clock.horizon.waiting:
         member = federation.members.get(handle)
         if member is not None and member.node == node and member.timing.alarm:
             due = member.timing.alarm if due is None else min(due, member.timing.alarm)
@@ -55,7 +55,7 @@ def remind(step: Step) -> None:
     turn = step.turn
     federation = step.federation
     galt_exchange.name_again(step)
-    for handle in list(federation.horizon.waiting):
+    for handle in list(federation.clock.horizon.waiting):
         member = federation.members.get(handle)
         if member is None or member.node != step.node or not member.timing.alarm:
             continue
@@ -64,7 +64,7 @@ def remind(step: Step) -> None:
             arm(turn, member)
 
 
-def blocking(step: Step, member: Member) -> dict[str, Any]:
+def blocking(step: Step, member: Member) -> JsonObject:
     """Whom a member waits for, in plain data."""
     federation = step.federation
     timing = member.timing
@@ -76,7 +76,7 @@ def blocking(step: Step, member: Member) -> dict[str, Any]:
         "requested": _asked(timing),
         "seconds": round(step.now - timing.since, 3) if timing.since else 0.0,
         "galt": None if galt is None else galt[0],
-        "settling": settling(member),
+        "settling": [[time, nodes] for time, nodes in settling(member)],
         "blocked_by": []
         if timing.mode == GRANTED or only_halted(federation, member, galt)
         else [
@@ -89,15 +89,16 @@ def blocking(step: Step, member: Member) -> dict[str, Any]:
     }
 
 
-def _asked(timing: Timing) -> Any:
+def _asked(timing: Timing) -> TimeValue | None:
     if timing.mode == GRANTED:
         return None
-    return timing.flushing if timing.stalled else timing.requested
+    asked: TimeValue | None = timing.flushing if timing.stalled else timing.requested
+    return asked
 
 
 def halted_by(federation: Federation, member: Member) -> str:
     """Who has paused the federation, if that keeps a member here from what it asks for."""
-    halt = federation.halt
+    halt = federation.clock.halt
     timing = member.timing
     if halt is None or timing.mode == GRANTED:
         return ""
@@ -128,28 +129,28 @@ def _goal(timing: Timing) -> Bound:
 def held_for(federation: Federation, member: Member, galt: Bound | None) -> str:
     """The label of the save that alone keeps the member from more."""
     timing = member.timing
-    limit = federation.save_limit
+    limit = federation.saves.limit
     if limit is None or timing.mode == GRANTED or not timing.constrained:
         return ""
     asked = timing.flushing if timing.mode == FLUSH else timing.requested
     if asked <= limit[0] or (galt is not None and galt < limit):
         return ""
-    if federation.saving is not None:
-        return federation.saving.label
-    return federation.save_scheduled[0] if federation.save_scheduled is not None else ""
+    if federation.saves.saving is not None:
+        return federation.saves.saving.label
+    return federation.saves.scheduled[0] if federation.saves.scheduled is not None else ""
 
 
-def settling(member: Member) -> list[list[Any]]:
+def settling(member: Member) -> list[tuple[TimeValue, list[str]]]:
     """Its changes as of a time that are under way: the time, and the nodes that have not carried it out yet."""
     return [
-        [change.time, [] if change.nodes is None else list(change.nodes)]
+        (change.time, [] if change.nodes is None else list(change.nodes))
         for change in member.timing.changes.values()
     ]
 
 
-def _blocker(step: Step, report: Report) -> dict[str, Any]:
+def _blocker(step: Step, report: Report) -> JsonObject:
     found = step.federation.members.get(FederateHandle.of(report.federate))
-    told: dict[str, Any] = {
+    told: JsonObject = {
         "federate": "?" if found is None else found.name,
         "node": "?" if found is None else found.node,
         "state": SERVICE_NAMES[report.mode],

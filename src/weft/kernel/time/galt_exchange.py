@@ -20,7 +20,7 @@ when on it may regulate.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from weft.kernel.state.effects import Alarm, Transmit
 from weft.kernel.state.federation import Federation, Member
@@ -42,6 +42,7 @@ from weft.kernel.state.time_state import (
 )
 from weft.kernel.time.report_codec import pack_report, unpack_reports
 from weft.model.handles import FederateHandle
+from weft.model.time import TimeValue
 from weft.ordering.galt import Bound
 
 _NAMED: Final = 8  # so many federates are named as those who block
@@ -89,9 +90,9 @@ def _stalled_report(member: Member) -> Report:
 
 
 def table_of(federation: Federation) -> Timetable:
-    if federation.timetable is None:
-        federation.timetable = Timetable()
-    return federation.timetable
+    if federation.clock.timetable is None:
+        federation.clock.timetable = Timetable()
+    return federation.clock.timetable
 
 
 # --- what comes in at the home ----------------------------------------------------------------------------------
@@ -133,9 +134,9 @@ def _bound(federation: Federation, table: Timetable, member: Member, report: Rep
     return bound_of(time, report.lookahead, exclusive, report.floor), report.mode in (NMR, NMRA)
 
 
-def next_time(table: Timetable, member: Member, report: Report) -> Any:
+def next_time(table: Timetable, member: Member, report: Report) -> TimeValue:
     """What a federate that asks to advance may be granted: no less, as far as messages are known."""
-    time = report.requested
+    time: TimeValue = report.requested
     if report.mode in (NMR, NMRA):
         if report.head is not None:
             time = min(time, report.head)
@@ -160,15 +161,15 @@ def reported(federation: Federation, sender: str, parcel: TimeReport) -> None:
     _again(federation, table, sender)
 
 
-def announce(federation: Federation, nodes: tuple[str, ...], stamp: Any) -> None:
+def announce(federation: Federation, nodes: tuple[str, ...], stamp: TimeValue) -> None:
     """At the home: a member here has sent to these nodes."""
-    federation.horizon.announce.clear()
+    federation.clock.horizon.announce.clear()
     table = table_of(federation)
     for node in nodes:
         _is_under_way(federation, table, node, stamp)
 
 
-def _is_under_way(federation: Federation, table: Timetable, node: str, stamp: Any) -> None:
+def _is_under_way(federation: Federation, table: Timetable, node: str, stamp: TimeValue) -> None:
     """A message is, until that node has seen what it will be told next."""
     known = table.under_way.setdefault(node, [])
     version = table.version + 1
@@ -203,8 +204,8 @@ def flags_changed(federation: Federation, member: Member) -> None:
 
 def left(federation: Federation, member: Member) -> None:
     """A federate has resigned."""
-    federation.horizon.waiting.pop(member.handle, None)
-    table = federation.timetable
+    federation.clock.horizon.waiting.pop(member.handle, None)
+    table = federation.clock.timetable
     if table is not None:
         table.bounds.withdraw(member.handle)
         table.asking.get(member.node, {}).pop(member.handle, None)
@@ -216,7 +217,7 @@ def left(federation: Federation, member: Member) -> None:
 
 def node_gone(federation: Federation, node: str) -> None:
     """At the home: a node has no members any more."""
-    table = federation.timetable
+    table = federation.clock.timetable
     if table is not None:
         table.seen.pop(node, None)
         table.told.pop(node, None)
@@ -239,7 +240,7 @@ def view_of(table: Timetable) -> View:
 def publish(step: Step, behind: bytes | None = None) -> None:
     """At the home: tell the other nodes what they do not know yet, and if it is given also who is behind."""
     federation = step.federation
-    table = federation.timetable
+    table = federation.clock.timetable
     if table is None:
         return
     whole = view_of(table)
@@ -248,10 +249,10 @@ def publish(step: Step, behind: bytes | None = None) -> None:
     least = View(whole.least, 0, None) if whole.alone else whole
     bounds: dict[tuple[View, bool], TimeBound] = {}
     frozen = max(table.freezing.values()) if table.freezing else 0
-    for asked in federation.save_asked:
+    for asked in federation.saves.asked:
         frozen = max(frozen, asked.version)
-    if federation.halt is not None:
-        frozen = max(frozen, federation.halt.version)
+    if federation.clock.halt is not None:
+        frozen = max(frozen, federation.clock.halt.version)
     due = table.version + 1
     stale = False
     for node in federation.nodes:
@@ -296,7 +297,7 @@ def name_again(step: Step) -> None:
     While time advances nodes are told anyway; so this is said once when it has come to a halt, and never in the way of a grant.
     """
     federation = step.federation
-    table = federation.timetable
+    table = federation.clock.timetable
     if table is None or not table.review or table.review > step.now:
         return
     table.review = 0.0
@@ -322,7 +323,7 @@ def _behind(federation: Federation, table: Timetable) -> tuple[Report, ...]:
 
 def may_have(federation: Federation, report: Report, galt: Bound | None) -> bool:
     """Has what it asked for been granted by now?  (Of those who ask for the next message it would be reported.)"""
-    if federation.halt is not None and not federation.halt.lets(report.requested):
+    if federation.clock.halt is not None and not federation.clock.halt.lets(report.requested):
         return False
     limit = (report.requested, 1 if report.mode == TAR else 0)
     return report.mode in (TAR, TARA) and (galt is None or galt >= limit)
@@ -331,8 +332,8 @@ def may_have(federation: Federation, report: Report, galt: Bound | None) -> bool
 def who_is_behind(federation: Federation, node: str) -> tuple[Report, ...]:
     """Whom the others wait for, as far as that node knows."""
     if federation.home == node:
-        return () if federation.timetable is None else _behind(federation, federation.timetable)
-    return unpack_reports(federation.horizon.behind)
+        return () if federation.clock.timetable is None else _behind(federation, federation.clock.timetable)
+    return unpack_reports(federation.clock.horizon.behind)
 
 
 # --- who may begin to regulate ------------------------------------------------------------------------------------
@@ -340,13 +341,13 @@ def who_is_behind(federation: Federation, node: str) -> tuple[Report, ...]:
 
 def somebody_waits_to_begin(federation: Federation) -> bool:
     """At the home: to regulate, or to be constrained."""
-    table = federation.timetable
+    table = federation.clock.timetable
     return table is not None and (bool(table.freezing) or bool(table.pending))
 
 
-def ready_to_regulate(federation: Federation) -> tuple[FederateHandle, Any, bool] | None:
+def ready_to_regulate(federation: Federation) -> tuple[FederateHandle, TimeValue, bool] | None:
     """At the home: the first federate that may begin to regulate, from what time on, and if that time itself is over."""
-    table = federation.timetable
+    table = federation.clock.timetable
     if table is None:
         return None
     for handle, version in table.freezing.items():
@@ -380,13 +381,13 @@ def _reached(federation: Federation, table: Timetable, member: Member) -> list[B
     return found
 
 
-def past(federation: Federation) -> Any:
+def past(federation: Federation) -> TimeValue | None:
     """At the home: nothing is sent or changed before that time any more, not even by a federate that begins to regulate.
 
     Nobody promises less, and no constrained federate has come less far: who begins to regulate begins no earlier than all of
     these, as long as there are any.
     """
-    table = federation.timetable
+    table = federation.clock.timetable
     if table is None or not federation.catalog.has_dimensions:
         return None
     least = table.bounds.least()
@@ -413,9 +414,9 @@ def galt_of(federation: Federation, member: Member, node: str) -> Bound | None:
 def promised_to(federation: Federation, member: Member, node: str) -> Bound | None:
     """The same, but for what it is sent late because of changes of its own."""
     if federation.home == node:
-        table = federation.timetable
+        table = federation.clock.timetable
         return None if table is None else table.bounds.galt(member.handle)
-    view = federation.horizon.view
+    view = federation.clock.horizon.view
     return view.second if view.alone and view.alone == member.handle.number else view.least
 
 
@@ -424,12 +425,12 @@ def promised_to(federation: Federation, member: Member, node: str) -> Bound | No
 
 def begin_again(federation: Federation) -> None:
     """Nobody's time is known, nor what is under way: all wait until the nodes have reported, and have seen that they had to."""
-    federation.timetable = None
+    federation.clock.timetable = None
     timed = [m for m in federation.members.values() if takes_part(m)]
-    if not timed and not federation.save_asked:
+    if not timed and not federation.saves.asked:
         return
     table = table_of(federation)
-    for asked in federation.save_asked:
+    for asked in federation.saves.asked:
         asked.version = 1
     for member in timed:
         table.silent[member.handle] = None
@@ -450,7 +451,7 @@ def takes_part(member: Member) -> bool:
 
 def refresh(federation: Federation) -> None:
     """At the home of a federation made of a save: all is known of everybody."""
-    federation.timetable = None
+    federation.clock.timetable = None
     for member in federation.members.values():
         if takes_part(member) or member.timing.time:
             enter(federation, member, report_of(member))

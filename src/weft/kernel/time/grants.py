@@ -15,8 +15,6 @@ receive order (RO) waits while it is granted, unless it has enabled asynchronous
 
 from __future__ import annotations
 
-from typing import Any
-
 from weft.kernel.recording import order_rows
 from weft.kernel.state.effects import Callback, Transmit
 from weft.kernel.state.federation import Federation, Member, mom_handle
@@ -26,12 +24,13 @@ from weft.kernel.state.time_state import FLUSH, GRANTED, NMR, NMRA, STOPPED, TAR
 from weft.kernel.state.turn import Turn
 from weft.kernel.time import galt_exchange, tso_queue
 from weft.kernel.time.blocking import arm, is_halted, may_advance_alone
+from weft.model.time import TimeValue
 from weft.ordering.galt import Bound
 
 # --- asking ---------------------------------------------------------------------------------------------------
 
 
-def ask(step: Step, mode: int, time: Any) -> None:
+def ask(step: Step, mode: int, time: TimeValue) -> None:
     """The request is allowed; grant it now or later."""
     turn = step.turn
     federation = step.federation
@@ -43,7 +42,7 @@ def ask(step: Step, mode: int, time: Any) -> None:
     timing.requested = time
     timing.prune()
     tso_queue.release_held(step)
-    federation.horizon.waiting[member.handle] = None
+    federation.clock.horizon.waiting[member.handle] = None
     told_state(step, member)
     changed(step, member)
     if not check(step, member) and timing.patience:
@@ -52,7 +51,7 @@ def ask(step: Step, mode: int, time: Any) -> None:
         settle(step)
 
 
-def flush(step: Step, time: Any) -> None:
+def flush(step: Step, time: TimeValue) -> None:
     """Flush Queue Request."""
     turn = step.turn
     federation = step.federation
@@ -64,7 +63,7 @@ def flush(step: Step, time: Any) -> None:
     tso_queue.release_held(step)
     halted = is_halted(federation, timing)
     if halted or _must_wait(step, member, time):
-        federation.horizon.waiting[member.handle] = None
+        federation.clock.horizon.waiting[member.handle] = None
         told_state(step, member)
         hold = _stall_flush if halted else _hold_flush
         hold(step, member, time)
@@ -76,7 +75,7 @@ def flush(step: Step, time: Any) -> None:
         settle(step)
 
 
-def _stall_flush(step: Step, member: Member, time: Any) -> None:
+def _stall_flush(step: Step, member: Member, time: TimeValue) -> None:
     """As far as the others are concerned, it has not asked yet."""
     timing = member.timing
     timing.mode = FLUSH
@@ -86,10 +85,10 @@ def _stall_flush(step: Step, member: Member, time: Any) -> None:
     changed(step, member)
 
 
-def _must_wait(step: Step, member: Member, time: Any) -> bool:
+def _must_wait(step: Step, member: Member, time: TimeValue) -> bool:
     """A federation is to be saved at a time that a flush would take it beyond."""
     federation = step.federation
-    limit = federation.save_limit
+    limit = federation.saves.limit
     if limit is None or time <= limit[0] or not member.timing.constrained:
         return False
     galt = galt_exchange.galt_of(federation, member, step.node)
@@ -97,10 +96,10 @@ def _must_wait(step: Step, member: Member, time: Any) -> bool:
     return (galt is None or galt >= limit) and (head is None or head > limit[0])
 
 
-def _hold_flush(step: Step, member: Member, time: Any) -> None:
+def _hold_flush(step: Step, member: Member, time: TimeValue) -> None:
     """It waits at the time of the save, as far as the others are concerned."""
     timing = member.timing
-    limit = step.federation.save_limit
+    limit = step.federation.saves.limit
     assert limit is not None
     timing.mode = FLUSH
     timing.flushing = time
@@ -109,15 +108,15 @@ def _hold_flush(step: Step, member: Member, time: Any) -> None:
     changed(step, member)
 
 
-def _flush(step: Step, member: Member, time: Any) -> None:
+def _flush(step: Step, member: Member, time: TimeValue) -> None:
     federation = step.federation
     timing = member.timing
     waited = timing.flushing is not None
     timing.flushing = None
     galt = galt_exchange.galt_of(federation, member, step.node)
-    if federation.save_limit is not None and timing.constrained:
-        galt = federation.save_limit if galt is None else min(galt, federation.save_limit)
-    halt = federation.halt
+    if federation.saves.limit is not None and timing.constrained:
+        galt = federation.saves.limit if galt is None else min(galt, federation.saves.limit)
+    halt = federation.clock.halt
     if halt is not None and halt.gate is not None:
         timing.flushed = halt.round
         galt = (halt.gate, 1) if galt is None else min(galt, (halt.gate, 1))
@@ -157,7 +156,7 @@ def changed(step: Step, member: Member) -> None:
 def send_report(step: Step, reports: tuple[Report, ...]) -> None:
     """It says what this node has seen, so all who ask for the next message are in it, with what waits for them now."""
     federation = step.federation
-    horizon = federation.horizon
+    horizon = federation.clock.horizon
     for handle in horizon.waiting:
         member = federation.members.get(handle)
         if member is not None and member.timing.mode in (NMR, NMRA):
@@ -184,7 +183,7 @@ def check(step: Step, member: Member) -> bool:
         return False
     if mode == FLUSH:
         return _check_flush(step, member)
-    halt = federation.halt
+    halt = federation.clock.halt
     if not timing.constrained:
         if halt is not None and not halt.lets(timing.requested):
             return False
@@ -193,8 +192,8 @@ def check(step: Step, member: Member) -> bool:
     galt = galt_exchange.promised_to(federation, member, step.node)
     if galt is None and not may_advance_alone(federation, member):
         return False
-    if federation.save_limit is not None:
-        galt = federation.save_limit if galt is None else min(galt, federation.save_limit)
+    if federation.saves.limit is not None:
+        galt = federation.saves.limit if galt is None else min(galt, federation.saves.limit)
     if halt is not None:
         if halt.gate is None:
             return False
@@ -242,7 +241,7 @@ def _check_flush(step: Step, member: Member) -> bool:
     """A flush that waits for a save: the save may be over, or is to be at another time."""
     federation = step.federation
     timing = member.timing
-    limit = federation.save_limit
+    limit = federation.saves.limit
     if is_halted(federation, timing):
         return False
     stalled, timing.stalled = timing.stalled, False
@@ -259,13 +258,13 @@ def _check_flush(step: Step, member: Member) -> bool:
         return False  # the home was started again, or the federation restored: it is yet to say how far time may go
     _spend(step.turn, member)
     timing.floor = timing.promise()
-    federation.horizon.waiting.pop(member.handle, None)
+    federation.clock.horizon.waiting.pop(member.handle, None)
     _flush(step, member, timing.flushing)
     told_state(step, member)
     return True
 
 
-def _grant(step: Step, member: Member, time: Any) -> None:
+def _grant(step: Step, member: Member, time: TimeValue) -> None:
     federation = step.federation
     timing = member.timing
     mode = timing.mode
@@ -274,10 +273,10 @@ def _grant(step: Step, member: Member, time: Any) -> None:
     timing.time = time
     timing.mode = GRANTED
     timing.alarm = 0.0
-    federation.horizon.waiting.pop(member.handle, None)
-    granted = federation.horizon.granted
+    federation.clock.horizon.waiting.pop(member.handle, None)
+    granted = federation.clock.horizon.granted
     if granted is None or granted[0].value != time:
-        granted = federation.horizon.granted = (tso_queue.wrapped(federation, time),)
+        granted = federation.clock.horizon.granted = (tso_queue.wrapped(federation, time),)
     step.effects.append(Callback(member.session, "time_advance_grant", granted))
     told_state(step, member)
     if mode in (NMR, NMRA):
@@ -290,7 +289,7 @@ def _grant(step: Step, member: Member, time: Any) -> None:
 def queued(step: Step) -> None:
     """At the end of a turn: messages have come for members that ask for the next one."""
     federation = step.federation
-    for handle in list(federation.horizon.waiting):
+    for handle in list(federation.clock.horizon.waiting):
         member = federation.members.get(handle)
         if member is not None and member.node == step.node and member.timing.mode in (NMR, NMRA):
             if federation.home == step.node:
@@ -304,19 +303,19 @@ def settle(step: Step) -> None:
     """At the home, when promises have changed: grant all members here that may be granted, and tell the other nodes."""
     turn = step.turn
     federation = step.federation
-    if federation.timetable is None:
+    if federation.clock.timetable is None:
         return
-    _settle_here(step, federation.timetable)
+    _settle_here(step, federation.clock.timetable)
     galt_exchange.publish(step)
-    if federation.save_scheduled is not None or federation.save_asked:
+    if federation.saves.scheduled is not None or federation.saves.asked:
         turn.begins = True
-    if federation.halt is not None and federation.halt.steps:
+    if federation.clock.halt is not None and federation.clock.halt.steps:
         turn.begins = True
 
 
 def _settle_here(step: Step, table: Timetable) -> None:
     federation = step.federation
-    horizon = federation.horizon
+    horizon = federation.clock.horizon
     view = galt_exchange.view_of(table)
     while view != horizon.view:
         horizon.view = view
@@ -328,14 +327,14 @@ def _settle_here(step: Step, table: Timetable) -> None:
 def _look_at_all(step: Step) -> None:
     turn = step.turn
     federation = step.federation
-    for handle in list(federation.horizon.waiting):
+    for handle in list(federation.clock.horizon.waiting):
         member = federation.members.get(handle)
         if member is None or member.node != step.node:
-            federation.horizon.waiting.pop(handle, None)
+            federation.clock.horizon.waiting.pop(handle, None)
         else:
             check(step, member)
     turn.begins = turn.begins or galt_exchange.somebody_waits_to_begin(federation)
-    least = federation.horizon.view.least
+    least = federation.clock.horizon.view.least
     for member in federation.members.values():
         if member.timing.delivered and least is not None:
             delivered = member.timing.delivered
@@ -343,9 +342,9 @@ def _look_at_all(step: Step) -> None:
                 del delivered[retraction]
 
 
-def _passed(federation: Federation, past: Any) -> None:
+def _passed(federation: Federation, past: TimeValue | None) -> None:
     """Nothing is sent or changed before that time any more, so nothing of it need be known."""
-    federation.horizon.past = past
+    federation.clock.horizon.past = past
     federation.distribution.reclaim(past)
     for member in federation.members.values():
         if member.timing.given and past is not None:
@@ -362,7 +361,7 @@ def look_again(step: Step) -> None:
 def told(step: Step, bound: TimeBound) -> None:
     """At another node than the home: how far time may go."""
     federation = step.federation
-    horizon = federation.horizon
+    horizon = federation.clock.horizon
     horizon.view = bound.view
     horizon.behind = bound.behind
     _passed(federation, bound.past)
@@ -403,8 +402,8 @@ def restored(step: Step) -> None:
     federation = step.federation
     if federation.home == step.node:
         galt_exchange.refresh(federation)
-        if federation.timetable is not None:
-            _settle_here(step, federation.timetable)
+        if federation.clock.timetable is not None:
+            _settle_here(step, federation.clock.timetable)
         _look_at_all(step)
         step.turn.begins = True
     else:
@@ -416,8 +415,8 @@ def home_is_back(step: Step) -> None:
     federation = step.federation
     if not any(galt_exchange.takes_part(member) for member in federation.members.values()):
         return
-    federation.horizon.view = STOPPED
-    federation.horizon.seen = 0
+    federation.clock.horizon.view = STOPPED
+    federation.clock.horizon.seen = 0
     reports = reports_here(step)
     if reports:
         send_report(step, reports)

@@ -10,9 +10,10 @@ is the integer 0, and becomes 0.0 among the others.
 from __future__ import annotations
 
 import struct
-from typing import Any, Final
+from typing import Final
 
 from weft.kernel.state.time_state import FLUSH, Report
+from weft.model.time import TimeValue
 
 FLOAT: Final = 0
 INT: Final = 1
@@ -37,7 +38,7 @@ _unpack_float: Final = struct.Struct(">Bd").unpack_from
 _unpack_int: Final = struct.Struct(">Bq").unpack_from
 
 
-def pack_number(value: Any) -> bytes:
+def pack_number(value: TimeValue) -> bytes:
     if isinstance(value, float):
         return bytes(_pack_float(FLOAT, value))
     try:
@@ -46,7 +47,7 @@ def pack_number(value: Any) -> bytes:
         return bytes([LONG]) + _pack_long(value)
 
 
-def unpack_number(data: bytes, at: int) -> tuple[Any, int]:
+def unpack_number(data: bytes, at: int) -> tuple[TimeValue, int]:
     """The number, and where it ends.  Raises struct.error, IndexError or ValueError if there is none."""
     form = data[at]
     if form == FLOAT:
@@ -73,7 +74,7 @@ def _unpack_long(data: bytes, at: int) -> tuple[int, int]:
     return int.from_bytes(data[at + 1 : end], "big", signed=True), end
 
 
-def _is_float(value: Any) -> bool:
+def _is_float(value: TimeValue) -> bool:
     return isinstance(value, float)
 
 
@@ -102,7 +103,7 @@ def pack_report(report: Report) -> bytes:
         )
 
 
-def _is_nan(value: Any) -> bool:
+def _is_nan(value: TimeValue) -> bool:
     return bool(value != value)
 
 
@@ -110,17 +111,17 @@ def unpack_report(data: bytes, at: int) -> tuple[Report, int]:
     """The report, and where it ends.  Raises struct.error, IndexError or ValueError if there is none."""
     form = data[at]
     end = at + _FIXED
-    values: Any
     if form == FLOAT:
         values = _unpack_floats(data, at)
     elif form == INT:
         values = _unpack_ints(data, at)
     elif form == LONG:
-        values = list(_unpack_head(data, at))
+        numbers = []
         end = at + 6
         for _ in range(6):
             number, end = _unpack_long(data, end)
-            values.append(number)
+            numbers.append(number)
+        values = (*_unpack_head(data, at), *numbers)
     else:
         raise ValueError(f"there is no report of form {form}")
     _, federate, flags, time, requested, lookahead, floor, reached, head = values

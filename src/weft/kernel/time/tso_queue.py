@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from weft.kernel.ddm.recipient import count, for_member
 from weft.kernel.recording import order_rows
@@ -19,7 +19,7 @@ from weft.model.deliveries import Delivery, Reflection, Removal, message_number
 from weft.model.enums import OrderType
 from weft.model.handles import AttributeHandle, ObjectInstanceHandle
 from weft.model.packed import PackedValues
-from weft.model.time import LogicalTime
+from weft.model.time import HLAinteger64TimeFactory, LogicalTime, TimeValue
 from weft.ordering.galt import Bound
 from weft.ordering.stamped import Key, Stamped
 
@@ -29,11 +29,14 @@ Content = Delivery | Message
 """What waits in a queue: a message cut to what the member gets, or as it was sent, if interest is asked when it is delivered."""
 
 
-def wrapped(federation: Federation, value: Any) -> LogicalTime:
+def wrapped(federation: Federation, value: TimeValue) -> LogicalTime:
     """A number as the federation's logical time, which ends somewhere."""
-    factory: Any = federation.time
-    made: LogicalTime = factory.make_final() if value >= factory.final else factory.make_time(value)
-    return made
+    factory = federation.time
+    if value >= factory.final:
+        return factory.make_final()
+    if isinstance(factory, HLAinteger64TimeFactory):
+        return factory.make_time(int(value))
+    return factory.make_time(value)
 
 
 def hand(step: Step, member: Member, delivery: Delivery, order: OrderType, message: Message) -> None:
@@ -51,7 +54,7 @@ def hand(step: Step, member: Member, delivery: Delivery, order: OrderType, messa
                 delivery=delivery,
             )
         )
-    elif message.urgent:
+    elif message.urgent and member.qos is not None:
         member.qos.issue(
             step, delivery, OrderType.RECEIVE, message.callback_number(), OrderType.PRIORITY, message.priority
         )
@@ -118,7 +121,7 @@ def arrived(
             order_rows.queued(step, federation.recorder, member, sender, content, number)
         if timing.mode in (NMR, NMRA):
             step.turn.queued = True
-            federation.horizon.waiting[member.handle] = None
+            federation.clock.horizon.waiting[member.handle] = None
 
 
 def wanted(step: Step, member: Member, content: Content, counts: bool = True) -> list[Delivery]:
@@ -185,7 +188,7 @@ def remember(member: Member, message: Stamped) -> None:
     member.timing.give(message.retraction, message.key[0], attributes)
 
 
-def remember_open(member: Member, messages: list[Stamped], time: Any) -> None:
+def remember_open(member: Member, messages: list[Stamped], time: TimeValue) -> None:
     """Who is granted an "available" time may, without lookahead, still change something as of that time."""
     if member.timing.mode in (TARA, NMRA):
         for message in reversed(messages):
