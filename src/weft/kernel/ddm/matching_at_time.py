@@ -20,10 +20,11 @@ from weft.kernel.ddm import matching
 from weft.kernel.state.federation import Federation, Instance, Member
 from weft.kernel.state.region_state import Extents, OwnedRegion, Where
 from weft.model.handles import AttributeHandle, DimensionHandle, ObjectClassHandle, RegionHandle
+from weft.model.time import TimeValue
 
 
 def _realized(
-    federation: Federation, region: OwnedRegion, available: frozenset[DimensionHandle], time: Any
+    federation: Federation, region: OwnedRegion, available: frozenset[DimensionHandle], time: TimeValue
 ) -> Extent | None:
     if region.timeline is None:
         return None if region.extent is None else matching.realized(federation, region, available)
@@ -37,14 +38,14 @@ def extents_of(
     federation: Federation,
     regions: Iterable[RegionHandle],
     available: frozenset[DimensionHandle],
-    time: Any,
+    time: TimeValue,
 ) -> Extents:
     """Of regions as of that time; those that are nowhere are left out."""
     found = [_realized(federation, federation.ddm.regions[handle], available, time) for handle in regions]
     return tuple([extent for extent in found if extent is not None])
 
 
-def where_is(federation: Federation, instance: Instance, time: Any) -> Where | None:
+def where_is(federation: Federation, instance: Instance, time: TimeValue) -> Where | None:
     where = matching.where_is(federation, instance)
     placement = instance.placement
     if where is None or placement is None or placement.fixed is not None or not federation.ddm.timed:
@@ -66,7 +67,7 @@ def wanted(
     instance: Instance,
     attributes: Iterable[Any],
     where: Where | None,
-    time: Any,
+    time: TimeValue,
 ) -> list[AttributeHandle]:
     """Which of these the member gets, of an instance that was there as of that time."""
     known = federation.known_class(member, instance)
@@ -98,7 +99,7 @@ def wanted(
 
 
 def _subscribed(
-    member: Member, object_class: ObjectClassHandle, time: Any
+    member: Member, object_class: ObjectClassHandle, time: TimeValue
 ) -> dict[AttributeHandle, dict[RegionHandle, Any]]:
     """With which regions each attribute is subscribed as of that time."""
     held = member.declared.subscribed_at.get(object_class) or {}
@@ -118,7 +119,11 @@ def _subscribed(
 
 
 def hears(
-    federation: Federation, member: Member, entry: InteractionClassEntry, sent: Extents | None, time: Any
+    federation: Federation,
+    member: Member,
+    entry: InteractionClassEntry,
+    sent: Extents | None,
+    time: TimeValue,
 ) -> InteractionClassEntry | None:
     """The class at which the member receives an interaction with that time stamp."""
     declared = member.declared
@@ -134,7 +139,7 @@ def hears(
     return None
 
 
-def _receives(member: Member, entry: InteractionClassEntry, time: Any) -> list[RegionHandle]:
+def _receives(member: Member, entry: InteractionClassEntry, time: TimeValue) -> list[RegionHandle]:
     timed = member.declared.timed_receives.at(entry.handle, time)
     held = member.declared.receives_at.get(entry.handle, {})
     if not timed:
@@ -148,7 +153,7 @@ def _hit(
     regions: list[RegionHandle],
     available: frozenset[DimensionHandle],
     sent: Extents,
-    time: Any,
+    time: TimeValue,
 ) -> bool:
     relaxed = federation.switches["allowRelaxedDDM"]
     extents = extents_of(federation, regions, available, time)

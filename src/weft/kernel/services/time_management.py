@@ -37,6 +37,7 @@ from weft.model.time import (
     HLAinteger64Interval,
     LogicalTime,
     LogicalTimeInterval,
+    TimeValue,
 )
 
 REGULATION_ASKED = "time_regulation_asked"
@@ -59,7 +60,7 @@ COMMANDS: tuple[str, ...] = (
 # --- checks ---------------------------------------------------------------------------------------------------
 
 
-def _interval_value(federation: Federation, interval: LogicalTimeInterval) -> Any:
+def _interval_value(federation: Federation, interval: LogicalTimeInterval) -> TimeValue:
     expected = HLAinteger64Interval if stamps.is_integer(federation) else HLAfloat64Interval
     if not isinstance(interval, expected):
         raise InvalidLookahead(
@@ -101,7 +102,7 @@ def enable_time_regulation(step: Step, lookahead: LogicalTimeInterval) -> None:
         step.order(member, REGULATION_ASKED, (value,))
 
 
-def time_regulation_asked(step: Step, lookahead: Any) -> None:
+def time_regulation_asked(step: Step, lookahead: TimeValue) -> None:
     federation = step.federation
     member = step.member
     timing = member.timing
@@ -115,7 +116,7 @@ def time_regulation_asked(step: Step, lookahead: Any) -> None:
         step.turn.begins = True
 
 
-def time_regulation_begun(step: Step, federate: int, time: Any, exclusive: bool) -> None:
+def time_regulation_begun(step: Step, federate: int, time: TimeValue, exclusive: bool) -> None:
     """Given by the home: from that time on the federate regulates."""
     federation = step.federation
     found = federation.members.get(FederateHandle.of(federate))
@@ -139,7 +140,7 @@ def time_regulation_begun(step: Step, federate: int, time: Any, exclusive: bool)
         grants.settle(step)
 
 
-def _begin_at(step: Step, member: Member, time: Any, exclusive: bool) -> None:
+def _begin_at(step: Step, member: Member, time: TimeValue, exclusive: bool) -> None:
     """Its time may jump; what waits for it up to there comes first."""
     timing = member.timing
     if time > timing.time:
@@ -267,7 +268,7 @@ def ready_to_be_constrained(federation: Federation) -> FederateHandle | None:
 # --- advancing ------------------------------------------------------------------------------------------------
 
 
-def _requested(step: Step, time: LogicalTime) -> Any:
+def _requested(step: Step, time: LogicalTime) -> TimeValue:
     """First what is pending, as a client judges that keeps it itself; then the time."""
     member = step.member
     value = stamps.time_value(step.federation, time)
@@ -334,18 +335,18 @@ def disable_asynchronous_delivery(step: Step) -> None:
 # --- questions ------------------------------------------------------------------------------------------------
 
 
-def galt_value(node: str, federation: Federation, member: Member) -> Any:
+def galt_value(node: str, federation: Federation, member: Member) -> TimeValue | None:
     galt = galt_exchange.galt_of(federation, member, node)
     return None if galt is None else galt[0]
 
 
-def lits_value(node: str, federation: Federation, member: Member) -> Any:
+def lits_value(node: str, federation: Federation, member: Member) -> TimeValue | None:
     """The smaller of GALT and the first message that waits."""
     known = [galt_value(node, federation, member), member.timing.queue.head()]
     return min([value for value in known if value is not None], default=None)
 
 
-def _answer(federation: Federation, value: Any) -> TimeQueryReturn:
+def _answer(federation: Federation, value: TimeValue | None) -> TimeQueryReturn:
     if value is None:
         return TimeQueryReturn(False, None)
     return TimeQueryReturn(True, tso_queue.wrapped(federation, value))
@@ -395,7 +396,7 @@ def query_lookahead(step: Step) -> LogicalTimeInterval:
     return made
 
 
-def query_blocking(step: Step) -> dict[str, Any]:
+def query_blocking(step: Step) -> dict[str, object]:
     """No service of the standard: whom the federate waits for."""
     return blocking.blocking(step, step.member)
 

@@ -38,6 +38,7 @@ from weft.model.deliveries import DeliveredInteraction, Delivery, ParameterValue
 from weft.model.errors import InvalidLogicalTime, TimeRegulationIsNotEnabled
 from weft.model.handles import AttributeHandle, FederateHandle
 from weft.model.packed import PackedValues
+from weft.model.time import TimeValue
 from weft.ordering.stamped import Stamped
 
 PLACES: Final = {
@@ -51,7 +52,7 @@ PLACES: Final = {
 }
 """Services that take a time, and which of their arguments it is."""
 
-As = tuple[Any, int, Any] | None
+As = tuple[TimeValue, int, TimeValue | None] | None
 """As of when: the time, the number of the call, and what is past for everybody, as the federate's node knows it."""
 
 Subscription = tuple[Any, AttributeHandle | None, Any]
@@ -191,8 +192,8 @@ def _enter(
 def carried_out(
     step: Step,
     changed: list[Subscription],
-    until: Any,
-    timed: tuple[Any, int, Any],
+    until: TimeValue,
+    timed: tuple[TimeValue, int, TimeValue | None],
     wholly: bool,
 ) -> None:
     """As of a time, and until another: `wholly` if anything may have changed there, not only in the cells of the regions."""
@@ -229,7 +230,7 @@ def _order(logged: LoggedMessage) -> tuple[int | float, bytes]:
 # --- what waits for the federate ------------------------------------------------------------------------------------
 
 
-def _sift(step: Step, time: Any, until: Any) -> None:
+def _sift(step: Step, time: TimeValue, until: TimeValue | None) -> None:
     federation = step.federation
     member = step.member
     timing = member.timing

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from weft.kernel.state.effects import Alarm, Callback
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.step import Step
@@ -11,6 +9,7 @@ from weft.kernel.state.time_state import FLUSH, GRANTED, NMR, NMRA, SERVICE_NAME
 from weft.kernel.state.turn import Turn
 from weft.kernel.time import galt_exchange
 from weft.model.handles import FederateHandle
+from weft.model.time import TimeValue
 from weft.ordering.galt import Bound
 
 BLOCKED = "time_advance_blocked"
@@ -64,7 +63,7 @@ def remind(step: Step) -> None:
             arm(turn, member)
 
 
-def blocking(step: Step, member: Member) -> dict[str, Any]:
+def blocking(step: Step, member: Member) -> dict[str, object]:
     """Whom a member waits for, in plain data."""
     federation = step.federation
     timing = member.timing
@@ -76,7 +75,7 @@ def blocking(step: Step, member: Member) -> dict[str, Any]:
         "requested": _asked(timing),
         "seconds": round(step.now - timing.since, 3) if timing.since else 0.0,
         "galt": None if galt is None else galt[0],
-        "settling": settling(member),
+        "settling": [list(one) for one in settling(member)],
         "blocked_by": []
         if timing.mode == GRANTED or only_halted(federation, member, galt)
         else [
@@ -89,7 +88,7 @@ def blocking(step: Step, member: Member) -> dict[str, Any]:
     }
 
 
-def _asked(timing: Timing) -> Any:
+def _asked(timing: Timing) -> TimeValue | None:
     if timing.mode == GRANTED:
         return None
     return timing.flushing if timing.stalled else timing.requested
@@ -131,7 +130,7 @@ def held_for(federation: Federation, member: Member, galt: Bound | None) -> str:
     limit = federation.saves.limit
     if limit is None or timing.mode == GRANTED or not timing.constrained:
         return ""
-    asked = timing.flushing if timing.mode == FLUSH else timing.requested
+    asked = timing.flush_time() if timing.mode == FLUSH else timing.requested
     if asked <= limit[0] or (galt is not None and galt < limit):
         return ""
     if federation.saves.saving is not None:
@@ -139,17 +138,17 @@ def held_for(federation: Federation, member: Member, galt: Bound | None) -> str:
     return federation.saves.scheduled[0] if federation.saves.scheduled is not None else ""
 
 
-def settling(member: Member) -> list[list[Any]]:
+def settling(member: Member) -> list[tuple[TimeValue, list[str]]]:
     """Its changes as of a time that are under way: the time, and the nodes that have not carried it out yet."""
     return [
-        [change.time, [] if change.nodes is None else list(change.nodes)]
+        (change.time, [] if change.nodes is None else list(change.nodes))
         for change in member.timing.changes.values()
     ]
 
 
-def _blocker(step: Step, report: Report) -> dict[str, Any]:
+def _blocker(step: Step, report: Report) -> dict[str, object]:
     found = step.federation.members.get(FederateHandle.of(report.federate))
-    told: dict[str, Any] = {
+    told: dict[str, object] = {
         "federate": "?" if found is None else found.name,
         "node": "?" if found is None else found.node,
         "state": SERVICE_NAMES[report.mode],

@@ -20,7 +20,7 @@ when on it may regulate.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from weft.kernel.state.effects import Alarm, Transmit
 from weft.kernel.state.federation import Federation, Member
@@ -42,6 +42,7 @@ from weft.kernel.state.time_state import (
 )
 from weft.kernel.time.report_codec import pack_report, unpack_reports
 from weft.model.handles import FederateHandle
+from weft.model.time import TimeValue
 from weft.ordering.galt import Bound
 
 _NAMED: Final = 8  # so many federates are named as those who block
@@ -83,7 +84,7 @@ def _stalled_report(member: Member) -> Report:
         timing.requested,
         timing.lookahead,
         timing.floor,
-        timing.flushing if head is None else min(head, timing.flushing),
+        timing.flush_time() if head is None else min(head, timing.flush_time()),
         timing.reached,
     )
 
@@ -133,7 +134,7 @@ def _bound(federation: Federation, table: Timetable, member: Member, report: Rep
     return bound_of(time, report.lookahead, exclusive, report.floor), report.mode in (NMR, NMRA)
 
 
-def next_time(table: Timetable, member: Member, report: Report) -> Any:
+def next_time(table: Timetable, member: Member, report: Report) -> TimeValue:
     """What a federate that asks to advance may be granted: no less, as far as messages are known."""
     time = report.requested
     if report.mode in (NMR, NMRA):
@@ -160,7 +161,7 @@ def reported(federation: Federation, sender: str, parcel: TimeReport) -> None:
     _again(federation, table, sender)
 
 
-def announce(federation: Federation, nodes: tuple[str, ...], stamp: Any) -> None:
+def announce(federation: Federation, nodes: tuple[str, ...], stamp: TimeValue) -> None:
     """At the home: a member here has sent to these nodes."""
     federation.clock.horizon.announce.clear()
     table = table_of(federation)
@@ -168,7 +169,7 @@ def announce(federation: Federation, nodes: tuple[str, ...], stamp: Any) -> None
         _is_under_way(federation, table, node, stamp)
 
 
-def _is_under_way(federation: Federation, table: Timetable, node: str, stamp: Any) -> None:
+def _is_under_way(federation: Federation, table: Timetable, node: str, stamp: TimeValue) -> None:
     """A message is, until that node has seen what it will be told next."""
     known = table.under_way.setdefault(node, [])
     version = table.version + 1
@@ -344,7 +345,7 @@ def somebody_waits_to_begin(federation: Federation) -> bool:
     return table is not None and (bool(table.freezing) or bool(table.pending))
 
 
-def ready_to_regulate(federation: Federation) -> tuple[FederateHandle, Any, bool] | None:
+def ready_to_regulate(federation: Federation) -> tuple[FederateHandle, TimeValue, bool] | None:
     """At the home: the first federate that may begin to regulate, from what time on, and if that time itself is over."""
     table = federation.clock.timetable
     if table is None:
@@ -380,7 +381,7 @@ def _reached(federation: Federation, table: Timetable, member: Member) -> list[B
     return found
 
 
-def past(federation: Federation) -> Any:
+def past(federation: Federation) -> TimeValue | None:
     """At the home: nothing is sent or changed before that time any more, not even by a federate that begins to regulate.
 
     Nobody promises less, and no constrained federate has come less far: who begins to regulate begins no earlier than all of

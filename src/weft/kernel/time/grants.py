@@ -15,8 +15,6 @@ receive order (RO) waits while it is granted, unless it has enabled asynchronous
 
 from __future__ import annotations
 
-from typing import Any
-
 from weft.kernel.recording import order_rows
 from weft.kernel.state.effects import Callback, Transmit
 from weft.kernel.state.federation import Federation, Member, mom_handle
@@ -26,12 +24,13 @@ from weft.kernel.state.time_state import FLUSH, GRANTED, NMR, NMRA, STOPPED, TAR
 from weft.kernel.state.turn import Turn
 from weft.kernel.time import galt_exchange, tso_queue
 from weft.kernel.time.blocking import arm, is_halted, may_advance_alone
+from weft.model.time import TimeValue
 from weft.ordering.galt import Bound
 
 # --- asking ---------------------------------------------------------------------------------------------------
 
 
-def ask(step: Step, mode: int, time: Any) -> None:
+def ask(step: Step, mode: int, time: TimeValue) -> None:
     """The request is allowed; grant it now or later."""
     turn = step.turn
     federation = step.federation
@@ -52,7 +51,7 @@ def ask(step: Step, mode: int, time: Any) -> None:
         settle(step)
 
 
-def flush(step: Step, time: Any) -> None:
+def flush(step: Step, time: TimeValue) -> None:
     """Flush Queue Request."""
     turn = step.turn
     federation = step.federation
@@ -76,7 +75,7 @@ def flush(step: Step, time: Any) -> None:
         settle(step)
 
 
-def _stall_flush(step: Step, member: Member, time: Any) -> None:
+def _stall_flush(step: Step, member: Member, time: TimeValue) -> None:
     """As far as the others are concerned, it has not asked yet."""
     timing = member.timing
     timing.mode = FLUSH
@@ -86,7 +85,7 @@ def _stall_flush(step: Step, member: Member, time: Any) -> None:
     changed(step, member)
 
 
-def _must_wait(step: Step, member: Member, time: Any) -> bool:
+def _must_wait(step: Step, member: Member, time: TimeValue) -> bool:
     """A federation is to be saved at a time that a flush would take it beyond."""
     federation = step.federation
     limit = federation.saves.limit
@@ -97,7 +96,7 @@ def _must_wait(step: Step, member: Member, time: Any) -> bool:
     return (galt is None or galt >= limit) and (head is None or head > limit[0])
 
 
-def _hold_flush(step: Step, member: Member, time: Any) -> None:
+def _hold_flush(step: Step, member: Member, time: TimeValue) -> None:
     """It waits at the time of the save, as far as the others are concerned."""
     timing = member.timing
     limit = step.federation.saves.limit
@@ -109,7 +108,7 @@ def _hold_flush(step: Step, member: Member, time: Any) -> None:
     changed(step, member)
 
 
-def _flush(step: Step, member: Member, time: Any) -> None:
+def _flush(step: Step, member: Member, time: TimeValue) -> None:
     federation = step.federation
     timing = member.timing
     waited = timing.flushing is not None
@@ -246,13 +245,13 @@ def _check_flush(step: Step, member: Member) -> bool:
     if is_halted(federation, timing):
         return False
     stalled, timing.stalled = timing.stalled, False
-    if _must_wait(step, member, timing.flushing):
+    if _must_wait(step, member, timing.flush_time()):
         if stalled:
-            _hold_flush(step, member, timing.flushing)
+            _hold_flush(step, member, timing.flush_time())
             return False
         if limit is not None and limit[0] != timing.requested:
             timing.floor = timing.promise()
-            _hold_flush(step, member, timing.flushing)
+            _hold_flush(step, member, timing.flush_time())
         return False
     galt = galt_exchange.galt_of(federation, member, step.node)
     if not stalled and timing.constrained and galt is not None and galt < (timing.requested, 1):
@@ -260,12 +259,12 @@ def _check_flush(step: Step, member: Member) -> bool:
     _spend(step.turn, member)
     timing.floor = timing.promise()
     federation.clock.horizon.waiting.pop(member.handle, None)
-    _flush(step, member, timing.flushing)
+    _flush(step, member, timing.flush_time())
     told_state(step, member)
     return True
 
 
-def _grant(step: Step, member: Member, time: Any) -> None:
+def _grant(step: Step, member: Member, time: TimeValue) -> None:
     federation = step.federation
     timing = member.timing
     mode = timing.mode
@@ -343,7 +342,7 @@ def _look_at_all(step: Step) -> None:
                 del delivered[retraction]
 
 
-def _passed(federation: Federation, past: Any) -> None:
+def _passed(federation: Federation, past: TimeValue | None) -> None:
     """Nothing is sent or changed before that time any more, so nothing of it need be known."""
     federation.clock.horizon.past = past
     federation.distribution.reclaim(past)

@@ -5,7 +5,7 @@ A message is in time stamp order if its sender regulates and its order type says
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from weft.kernel.state.effects import Callback
 from weft.kernel.state.federation import Federation, Member
@@ -17,7 +17,7 @@ from weft.model.enums import OrderType
 from weft.model.errors import InvalidLogicalTime
 from weft.model.handles import MessageRetractionHandle
 from weft.model.records import MessageRetractionReturn
-from weft.model.time import HLAfloat64Time, HLAinteger64Time, LogicalTime
+from weft.model.time import HLAfloat64Time, HLAinteger64Time, LogicalTime, TimeValue
 
 _TIMESTAMP: Final = OrderType.TIMESTAMP  # kept at hand: it is looked for in each message
 NO_RETRACTION: Final = MessageRetractionReturn(False, None)
@@ -27,7 +27,7 @@ def is_integer(federation: Federation) -> bool:
     return federation.time.name == "HLAinteger64Time"
 
 
-def time_value(federation: Federation, time: LogicalTime) -> Any:
+def time_value(federation: Federation, time: LogicalTime) -> TimeValue:
     if not isinstance(time, HLAinteger64Time if is_integer(federation) else HLAfloat64Time):
         raise InvalidLogicalTime(f"federation {federation.name!r} uses {federation.time.name}, got {time!r}")
     return time.value
@@ -55,7 +55,7 @@ def stamp(federation: Federation, member: Member, time: LogicalTime, order: Orde
     return Stamp(time, _TIMESTAMP, _TIMESTAMP, handle)
 
 
-def require_promised(member: Member, value: Any, what: str) -> None:
+def require_promised(member: Member, value: TimeValue, what: str) -> None:
     """A federate does nothing at a time that is below its promise."""
     promise = member.timing.promise()
     if (value, 0) < promise:
@@ -77,7 +77,7 @@ def sent(
     return MessageRetractionReturn(True, retraction)
 
 
-def announced(federation: Federation, here: str, nodes: tuple[str, ...], time: Any) -> None:
+def announced(federation: Federation, here: str, nodes: tuple[str, ...], time: TimeValue) -> None:
     """A message with that time stamp is under way to these nodes."""
     announce = federation.clock.horizon.announce
     for node in nodes:

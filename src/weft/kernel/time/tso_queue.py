@@ -19,7 +19,7 @@ from weft.model.deliveries import Delivery, Reflection, Removal, message_number
 from weft.model.enums import OrderType
 from weft.model.handles import AttributeHandle, ObjectInstanceHandle
 from weft.model.packed import PackedValues
-from weft.model.time import LogicalTime
+from weft.model.time import LogicalTime, TimeValue
 from weft.ordering.galt import Bound
 from weft.ordering.stamped import Key, Stamped
 
@@ -29,7 +29,7 @@ Content = Delivery | Message
 """What waits in a queue: a message cut to what the member gets, or as it was sent, if interest is asked when it is delivered."""
 
 
-def wrapped(federation: Federation, value: Any) -> LogicalTime:
+def wrapped(federation: Federation, value: TimeValue) -> LogicalTime:
     """A number as the federation's logical time, which ends somewhere."""
     factory: Any = federation.time
     made: LogicalTime = factory.make_final() if value >= factory.final else factory.make_time(value)
@@ -185,7 +185,7 @@ def remember(member: Member, message: Stamped) -> None:
     member.timing.give(message.retraction, message.key[0], attributes)
 
 
-def remember_open(member: Member, messages: list[Stamped], time: Any) -> None:
+def remember_open(member: Member, messages: list[Stamped], time: TimeValue) -> None:
     """Who is granted an "available" time may, without lookahead, still change something as of that time."""
     if member.timing.mode in (TARA, NMRA):
         for message in reversed(messages):
