@@ -68,7 +68,7 @@ class Channels:
         self._valid = (-1, -1)
         self._listeners: dict[int, dict[str, None]] = {}
         self._own: dict[FederateHandle, frozenset[int]] = {}
-        self._known: dict[tuple[Any, ...], tuple[int, ...]] = {}
+        self._known: dict[tuple[object, ...], tuple[int, ...]] = {}
         self._groups: tuple[str, ...] = ()
 
     # --- by which channels ------------------------------------------------------------------------------------

@@ -144,7 +144,7 @@ def _worked_out(federation: Federation, instance: Instance) -> Where:
     return where
 
 
-def part_of(where: Where | None, attributes: Iterable[Any]) -> Where | None:
+def part_of(where: Where | None, attributes: Iterable[object]) -> Where | None:
     """Where these attributes are; None: in the default region, all of them."""
     if where is None:
         return None

@@ -307,7 +307,7 @@ def could_have(federation: Federation, table: Timetable, member: Member, report:
 # --- as plain data (federation.snapshot) -------------------------------------------------------------------------------
 
 
-def plain(federation: Federation, now: float) -> list[Any] | None:
+def plain(federation: Federation, now: float) -> list[object] | None:
     """For a node that comes later, and for the home's own process after this one.  A save has nothing of it."""
     halt = federation.clock.halt
     if halt is None:

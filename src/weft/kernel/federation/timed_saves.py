@@ -42,7 +42,7 @@ COMMANDS: tuple[str, ...] = (SAVE_ASKED, SAVE_REFUSED)
 # --- the request ------------------------------------------------------------------------------------------------
 
 
-def is_timed(service: str, arguments: tuple[Any, ...]) -> bool:
+def is_timed(service: str, arguments: tuple[object, ...]) -> bool:
     return service == REQUEST and len(arguments) > 1 and arguments[1] is not None
 
 
@@ -221,7 +221,7 @@ def _has_come(federation: Federation, member: Member, value: TimeValue) -> bool:
 # --- as plain data (federation.snapshot) ---------------------------------------------------------------------------
 
 
-def plain(federation: Federation) -> list[Any]:
+def plain(federation: Federation) -> list[object]:
     scheduled = federation.saves.scheduled
     return [
         None if scheduled is None else [scheduled[0], to_plain(scheduled[1])],

@@ -31,7 +31,7 @@ from weft.model.handles import FederateHandle
 
 _REQUEST = "HLAinteractionRoot.HLAmanager.HLAfederate.HLArequest"
 
-OnBehalf = Callable[[Step, FederateHandle, str, tuple[Any, ...]], None]
+OnBehalf = Callable[[Step, FederateHandle, str, tuple[object, ...]], None]
 """Invokes a service in the name of a federate, or raises."""
 
 
@@ -72,7 +72,7 @@ def departed(step: Step, fault: str | None) -> None:
 _REGISTERS = ("register_object_instance", "register_object_instance_with_regions")
 
 
-def commanded(step: Step, service: str, arguments: tuple[Any, ...]) -> None:
+def commanded(step: Step, service: str, arguments: tuple[object, ...]) -> None:
     """A service of this member was carried out, at every node."""
     federation = step.federation
     member = step.member

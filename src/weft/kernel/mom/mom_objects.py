@@ -161,7 +161,7 @@ def _wanted(federation: Federation, instance: Instance) -> dict[AttributeHandle,
     return found
 
 
-def _value(step: Step, member: Member | None, name: str) -> Any:
+def _value(step: Step, member: Member | None, name: str) -> object:
     federation = step.federation
     if member is None:
         return _FEDERATION[name](federation)
@@ -259,7 +259,7 @@ def _lookahead(federation: Federation, member: Member) -> bytes:
     return encoded_interval
 
 
-_FEDERATE: dict[str, Callable[[Federation, Member], Any]] = {
+_FEDERATE: dict[str, Callable[[Federation, Member], object]] = {
     "HLAfederateHandle": lambda f, m: m.handle,
     "HLAfederateName": lambda f, m: m.name,
     "HLAfederateType": lambda f, m: m.kind,
@@ -299,7 +299,7 @@ def _switch(name: str) -> Callable[[Federation], str]:
     return lambda f: "Enabled" if f.switch(name) else "Disabled"
 
 
-_FEDERATION: dict[str, Callable[[Federation], Any]] = {
+_FEDERATION: dict[str, Callable[[Federation], object]] = {
     "HLAfederationName": lambda f: f.name,
     "HLAfederatesInFederation": lambda f: list(f.members),
     "HLARTIversion": lambda f: VERSION,

@@ -85,7 +85,7 @@ class Parameters:
             raise ParameterError(f"HLAfederate is no joined federate: {error}") from error
 
 
-Taken = Callable[[Parameters], Any]
+Taken = Callable[[Parameters], object]
 """Takes one argument of a service out of the parameters."""
 
 
@@ -105,11 +105,11 @@ def transportation(name: str) -> Taken:
     return lambda given: given.transportation(name)
 
 
-def constant(value: Any) -> Taken:
+def constant(value: object) -> Taken:
     return lambda given: value
 
 
-def optional(taken: Taken, name: str, otherwise: Any) -> Taken:
+def optional(taken: Taken, name: str, otherwise: object) -> Taken:
     return lambda given: taken(given) if given.has(name) else otherwise
 
 

@@ -79,7 +79,7 @@ def _place(federation: Federation, entry: InteractionClassEntry, values: dict[st
     return (Extent(ranges),) if ranges else None
 
 
-def encoded(federation: Federation, data_type: str, value: Any) -> bytes | None:
+def encoded(federation: Federation, data_type: str, value: object) -> bytes | None:
     """As the object model has it; counts stop at what fits.  None: a MIM of one's own has another type for it.
 
     A value that cannot be told must not keep a service from being carried out.
@@ -94,7 +94,7 @@ def encoded(federation: Federation, data_type: str, value: Any) -> bytes | None:
             return None
 
 
-def _tame(value: Any) -> Any:
+def _tame(value: object) -> object:
     if isinstance(value, int):
         return min(value, (1 << 31) - 1)
     if isinstance(value, dict):
@@ -176,7 +176,7 @@ def invoked(
     ):  # a server leaves the bytes of a handle as they came
         arguments = (_TARGETS[service](arguments[0]), *arguments[1:])
     arguments = _as_called(federation, service, arguments)
-    report: dict[str, Any] = {
+    report: dict[str, object] = {
         "HLAfederate": member.handle,
         "HLAservice": text_of_service(service, arguments),
         "HLAserviceType": (group_of(service) if group is None else group).value,
@@ -219,7 +219,7 @@ def _plain(name: str) -> str:
     return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "_" for c in name[:60])
 
 
-def _record(step: Step, member: Member, file: str, report: dict[str, Any]) -> None:
+def _record(step: Step, member: Member, file: str, report: dict[str, object]) -> None:
     """Into the file; it begins with whose it is."""
     if not member.recorded:
         member.recorded = True
@@ -277,7 +277,7 @@ def camel(name: str) -> str:
     return first + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
-def text_of_service(service: str, arguments: tuple[Any, ...]) -> str:
+def text_of_service(service: str, arguments: tuple[object, ...]) -> str:
     """The name the standard's interface has for it; the kernel folds some into one."""
     if service in ("get_switch", "set_switch", "get_federation_switch") and arguments:
         advisory = "_advisory" if arguments[0] in _ADVISORIES else ""
@@ -291,7 +291,7 @@ def text_of_error(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def argument(value: Any) -> dict[str, Any]:
+def argument(value: object) -> dict[str, object]:
     """An HLAargument: type, name and value in words.  The kernel knows no names of arguments; they follow from the types."""
     kind, name = _kind(value)
     return {"HLAargumentType": kind, "HLAargumentName": name, "HLAargumentValue": text(value)}
@@ -305,13 +305,13 @@ def _argument_types() -> frozenset[str]:
     )
 
 
-def _kind(value: Any) -> tuple[str, str]:
+def _kind(value: object) -> tuple[str, str]:
     """Its HLAargumentType and a name; what has no type of its own there is told as a string."""
     kind, name = _kind_in_python(value)
     return (kind if kind in _argument_types() else "String"), name
 
 
-def _kind_in_python(value: Any) -> tuple[str, str]:
+def _kind_in_python(value: object) -> tuple[str, str]:
     if value is None:
         return "Null", ""
     if isinstance(value, Handle):

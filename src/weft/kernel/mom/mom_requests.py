@@ -63,7 +63,7 @@ def subscriptions(step: Step, member: Member, given: Parameters) -> None:
         _each(step, member, entry, rows)
 
 
-def _subscribed(member: Member) -> list[dict[str, Any]]:
+def _subscribed(member: Member) -> list[dict[str, object]]:
     """A row for each class, activity and update rate, with regions or without."""
     rows: dict[tuple[ObjectClassHandle, bool, str], list[AttributeHandle]] = {}
     declared = member.declared

@@ -40,7 +40,7 @@ from weft.model.handles import (
 MOM_ADJUST = "mom_adjust"
 GRANTED_ALONE = "granted alone"  # a federate of 2010 has joined (`Switches.non_regulated_grant`)
 
-Command = tuple[str, tuple[Any, ...]]
+Command = tuple[str, tuple[object, ...]]
 """A service and its arguments."""
 
 # --- services on behalf ---------------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ _TIME = time("HLAtimeStamp")
 _ACTIVE = plain("HLAactive")
 
 
-def _order(given: Parameters) -> Any:
+def _order(given: Parameters) -> object:
     return order(given, "HLAsendOrder")
 
 

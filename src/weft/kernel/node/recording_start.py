@@ -220,5 +220,5 @@ def _names(entry: Any, attributes: Iterable[AttributeHandle]) -> tuple[str, ...]
     return tuple([entry.attributes[one].name for one in sorted(attributes)])
 
 
-def _rate(wish: AttributeWish) -> dict[str, Any]:
+def _rate(wish: AttributeWish) -> dict[str, object]:
     return {"detail": f"{IN_FORCE}, update rate {wish.rate}"} if wish.rate else {}

@@ -59,7 +59,7 @@ class Pattern:
 class Group(Owner):
     """One dependency of a federate."""
 
-    def __init__(self, number: int, asked: list[Any], singly: bool, timers: Timers, fired: Fired) -> None:
+    def __init__(self, number: int, asked: list[object], singly: bool, timers: Timers, fired: Fired) -> None:
         self.number = number
         self.clears = False
         self.is_gateway = False
@@ -88,7 +88,7 @@ class Group(Owner):
         self._registration.clear()
 
     def offer(
-        self, lineage: list[Handle], event: CorrelatedEvent, values: Any, sender: str, now: float
+        self, lineage: list[Handle], event: CorrelatedEvent, values: object, sender: str, now: float
     ) -> bool:
         """Is it one of its events?"""
         suits = tuple(
@@ -123,7 +123,7 @@ class Group(Owner):
 
     # --- from plain data --------------------------------------------------------------------------------------
 
-    def _understand(self, data: Any, depth: int) -> Dependency:
+    def _understand(self, data: object, depth: int) -> Dependency:
         if not isinstance(data, (list, tuple)) or not data or depth > 64:
             raise ChannelError(f"{str(data)[:100]} is no dependency; see docs/explanation/urgency.md")
         word, *rest = data

@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from weft.channel.qos import DEEPEST
+from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
 from weft.kernel.qos import consumers
 from weft.kernel.state import preconditions
 from weft.kernel.state.effects import LEAST_URGENT
@@ -31,7 +32,7 @@ SHORTEST = 0.001  # seconds of an interval
 MOST_GROUPS = 4096  # of one federate
 
 
-def set_class_qos(step: Step, word: str, number: int, urgency: list[Any] | None, deadline: float) -> None:
+def set_class_qos(step: Step, word: str, number: int, urgency: list[object] | None, deadline: float) -> None:
     """For a class and those below it; no urgency and a deadline of 0: as if nothing had been said."""
     federation = step.federation
     kind = _class_handle(word, number)
@@ -99,14 +100,14 @@ def _group(federation: Federation, member: Member, number: int) -> Any:
     return found
 
 
-def _entry(federation: Federation, kind: Handle) -> Any:
+def _entry(federation: Federation, kind: Handle) -> InteractionClassEntry | ObjectClassEntry:
     if isinstance(kind, InteractionClassHandle):
         return preconditions.interaction_class(federation, kind)
     assert isinstance(kind, ObjectClassHandle)
     return preconditions.object_class(federation, kind)
 
 
-def _check(urgency: Any, deadline: Any) -> None:
+def _check(urgency: object, deadline: object) -> None:
     if not isinstance(deadline, (int, float)) or not math.isfinite(deadline) or deadline < 0.0:
         raise RTIinternalError(f"a deadline is a number of seconds, 0 for none, not {deadline!r}")
     if urgency is None:
@@ -126,7 +127,7 @@ def _class_handle(word: Any, number: Any) -> Handle:
     return consumers.class_handle(word, number)
 
 
-def _is_number(number: Any) -> bool:
+def _is_number(number: object) -> bool:
     """Of a handle."""
     return type(number) is int and 0 <= number < 1 << 28
 
@@ -145,8 +146,11 @@ def _check_classes(federation: Federation, asked: Any, depth: int = 0) -> None:
     elif asked[0] == "on" and len(asked) == 5:
         entry = _entry(federation, _class_handle(asked[1], asked[2]))
         for number in asked[3]:
-            is_known = asked[1] == "object" and _is_number(number)
-            if not is_known or AttributeHandle.of(number) not in entry.attributes:
+            if (
+                not isinstance(entry, ObjectClassEntry)
+                or not _is_number(number)
+                or AttributeHandle.of(number) not in entry.attributes
+            ):
                 raise AttributeNotDefined(
                     f"correlate: {entry.name} has no attribute with the number {number!r}"
                 )

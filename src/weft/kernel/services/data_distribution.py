@@ -98,7 +98,9 @@ def get_dimension_handle_set(step: Step, region: RegionHandle) -> frozenset[Dime
     return frozenset(_bounds_of(step.federation, step.member, region))
 
 
-def _bounds_of(federation: Federation, member: Member, region: RegionHandle) -> dict[DimensionHandle, Any]:
+def _bounds_of(
+    federation: Federation, member: Member, region: RegionHandle
+) -> dict[DimensionHandle, tuple[int, int]]:
     """As last set, of one's own; as conveyed; as last committed, of another federate."""
     found = federation.ddm.regions.get(region)
     if found is None:
@@ -269,7 +271,7 @@ def _drop(step: Step, region: RegionHandle) -> None:
 def associate_regions_for_updates(
     step: Step,
     object_instance: ObjectInstanceHandle,
-    attributes_and_regions: Iterable[Any],
+    attributes_and_regions: preconditions.GivenPairs,
 ) -> None:
     """Also of attributes that the member does not own: that counts from when it does."""
     federation = step.federation
@@ -285,7 +287,7 @@ def associate_regions_for_updates(
 def unassociate_regions_for_updates(
     step: Step,
     object_instance: ObjectInstanceHandle,
-    attributes_and_regions: Iterable[Any],
+    attributes_and_regions: preconditions.GivenPairs,
 ) -> None:
     federation = step.federation
     member = step.member
@@ -330,7 +332,7 @@ def request_attribute_value_update_with_regions(
 def subscribe_object_class_attributes_with_regions(
     step: Step,
     object_class: ObjectClassHandle,
-    attributes_and_regions: Iterable[Any],
+    attributes_and_regions: preconditions.GivenPairs,
     update_rate: str = "",
     timed: As = None,
     active: bool = True,
@@ -398,7 +400,7 @@ def _subscriptions_changed(
 def subscribe_object_class_attributes_passively_with_regions(
     step: Step,
     object_class: ObjectClassHandle,
-    attributes_and_regions: Iterable[Any],
+    attributes_and_regions: preconditions.GivenPairs,
     update_rate: str = "",
     timed: As = None,
 ) -> None:
@@ -410,7 +412,7 @@ def subscribe_object_class_attributes_passively_with_regions(
 def unsubscribe_object_class_attributes_with_regions(
     step: Step,
     object_class: ObjectClassHandle,
-    attributes_and_regions: Iterable[Any],
+    attributes_and_regions: preconditions.GivenPairs,
     timed: As = None,
 ) -> None:
     federation = step.federation
@@ -456,7 +458,7 @@ def _write_received(
     regions: list[RegionHandle],
     active: bool | None,
     timed: As,
-) -> Any:
+) -> object:
     declared = member.declared
     keys = [(None, region) for region in regions]
     if timed is None:

@@ -6,7 +6,6 @@ Names, registration, deletion, requests for values; and the transportation and o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from weft.fom.catalog import ObjectClassEntry
 from weft.kernel.ddm import instance_regions, matching_at_time
@@ -132,7 +131,7 @@ def register_object_instance(
 def register_object_instance_with_regions(
     step: Step,
     object_class: ObjectClassHandle,
-    attributes_and_regions: Iterable[Any],
+    attributes_and_regions: preconditions.GivenPairs,
     name: str | None = None,
 ) -> ObjectInstanceHandle:
     federation = step.federation

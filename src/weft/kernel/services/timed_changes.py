@@ -36,7 +36,13 @@ from weft.kernel.state.topics import NEVER, Change, Condition, LoggedMessage
 from weft.kernel.time import galt_exchange, grants, stamps
 from weft.model.deliveries import DeliveredInteraction, Delivery, ParameterValues, Reflection
 from weft.model.errors import InvalidLogicalTime, TimeRegulationIsNotEnabled
-from weft.model.handles import AttributeHandle, FederateHandle
+from weft.model.handles import (
+    AttributeHandle,
+    FederateHandle,
+    InteractionClassHandle,
+    ObjectClassHandle,
+    RegionHandle,
+)
 from weft.model.packed import PackedValues
 from weft.model.time import TimeValue
 from weft.ordering.stamped import Stamped
@@ -55,7 +61,7 @@ PLACES: Final = {
 As = tuple[TimeValue, int, TimeValue | None] | None
 """As of when: the time, the number of the call, and what is past for everybody, as the federate's node knows it."""
 
-Subscription = tuple[Any, AttributeHandle | None, Any]
+Subscription = tuple[ObjectClassHandle | InteractionClassHandle, AttributeHandle | None, RegionHandle]
 
 
 # --- at the federate's node ---------------------------------------------------------------------------------------

@@ -129,7 +129,7 @@ class Member:
         self.holds = False  # it is time-constrained, or has QoS: not everything may be handed to it at once
         # At its own node: what it has said of urgency, deadlines and groups (`qos.consumers`).
         self.qos: Qos | None = None
-        self.saved_qos: Any = None  # of a federation made of a save: what it had said then
+        self.saved_qos: dict[str, Any] | None = None  # of a federation made of a save: what it had said then
         self.recorded = False  # its file of service reports has been begun
         self.waiting = 0  # messages it has not read yet, as its host last said
         self.absence: Absence | None = (

@@ -7,7 +7,6 @@ class that was sent; those of federates that have left stay in the sum, so that 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from weft.fom.catalog import Catalog, InteractionClassEntry, ObjectClassEntry
 from weft.fom.orders import NAMES
@@ -15,7 +14,7 @@ from weft.kernel.state.federation import Federation
 from weft.kernel.state.mom_state import Counts, Tally
 from weft.model.handles import Handle
 
-Facts = dict[str, Any]
+Facts = dict[str, object]
 _ORDERS = {order: name for name, order in NAMES.items()}
 _MOM = ("HLAobjectRoot.HLAmanager.HLAfederate", "HLAobjectRoot.HLAmanager.HLAfederation")
 

@@ -6,7 +6,6 @@ Who holds up the others is found once for a federation, so all federates togethe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.time_state import FLUSH, GRANTED, SERVICE_NAMES, Report
@@ -15,7 +14,7 @@ from weft.model.handles import FederateHandle
 from weft.model.records import PAUSED_BY
 from weft.ordering.galt import Bound
 
-Facts = dict[str, Any]
+Facts = dict[str, object]
 
 
 def federates(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from weft.kernel.federation import timed_saves
 from weft.kernel.state.federation import Federation
@@ -11,7 +10,7 @@ from weft.kernel.state.save_state import AskedSave, Saving
 from weft.model.enums import SaveStatus
 from weft.model.handles import FederateHandle
 
-Facts = dict[str, Any]
+Facts = dict[str, object]
 
 
 def points(federation: Federation) -> dict[str, Facts]:

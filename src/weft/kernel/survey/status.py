@@ -14,11 +14,11 @@ from weft.kernel.survey import classes, federates
 from weft.kernel.time import galt_exchange
 
 
-def status(federations: dict[str, Federation], node: str, now: float) -> list[dict[str, Any]]:
+def status(federations: dict[str, Federation], node: str, now: float) -> list[dict[str, object]]:
     return [_federation(federation, node, now) for federation in federations.values()]
 
 
-def _federation(federation: Federation, node: str, now: float) -> dict[str, Any]:
+def _federation(federation: Federation, node: str, now: float) -> dict[str, object]:
     federation.count_up()
     behind = federates.names_behind(federation, node)
     paused = operator.paused_facts(federation, now)
@@ -39,7 +39,7 @@ def _federation(federation: Federation, node: str, now: float) -> dict[str, Any]
 
 def _member(
     federation: Federation, member: Member, node: str, now: float, behind: list[str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Of a member elsewhere the home knows what it last reported, other nodes only its name and place."""
     timing = member.timing
     found: dict[str, Any] = {

@@ -13,6 +13,7 @@ import struct
 from typing import Any, Final
 
 from weft.kernel.state.time_state import FLUSH, Report
+from weft.model.time import TimeValue
 
 FLOAT: Final = 0
 INT: Final = 1
@@ -37,7 +38,7 @@ _unpack_float: Final = struct.Struct(">Bd").unpack_from
 _unpack_int: Final = struct.Struct(">Bq").unpack_from
 
 
-def pack_number(value: Any) -> bytes:
+def pack_number(value: TimeValue) -> bytes:
     if isinstance(value, float):
         return bytes(_pack_float(FLOAT, value))
     try:
@@ -46,7 +47,7 @@ def pack_number(value: Any) -> bytes:
         return bytes([LONG]) + _pack_long(value)
 
 
-def unpack_number(data: bytes, at: int) -> tuple[Any, int]:
+def unpack_number(data: bytes, at: int) -> tuple[TimeValue, int]:
     """The number, and where it ends.  Raises struct.error, IndexError or ValueError if there is none."""
     form = data[at]
     if form == FLOAT:
@@ -73,7 +74,7 @@ def _unpack_long(data: bytes, at: int) -> tuple[int, int]:
     return int.from_bytes(data[at + 1 : end], "big", signed=True), end
 
 
-def _is_float(value: Any) -> bool:
+def _is_float(value: object) -> bool:
     return isinstance(value, float)
 
 
@@ -102,7 +103,7 @@ def pack_report(report: Report) -> bytes:
         )
 
 
-def _is_nan(value: Any) -> bool:
+def _is_nan(value: object) -> bool:
     return bool(value != value)
 
 
