@@ -6,7 +6,7 @@ the reason and with who runs it instead; a block that is neither fails `test_eve
 * Pages of `FOLLOWED` are done from top to bottom: "Save this as `name`" is that file, a console block is a command with its
   output, to the letter; where a command is shown without output, it has to succeed.  Pages of a series share a folder.
 * Pages of `EXAMPLES`: each Python block is a program, with the tutorial's object model at hand.
-* Fragments (support/fragments.py) are run behind the few lines that a reader knows they stand behind.
+* Fragments (support/document_fragments.py) are run behind the few lines that a reader knows they stand behind.
 * Console blocks of `COMMANDS` are typed line by line.
 """
 
@@ -22,8 +22,8 @@ import pytest
 
 import weft
 from support import documents
+from support.document_fragments import FRAGMENTS
 from support.documents import RUNNABLE, Block, blocks, check_command, follow, free_port, serving, ways
-from support.fragments import FRAGMENTS
 
 ROOT = documents.ROOT
 SPARK = "Spark takes its time: soak, test_the_tutorial_to_its_end; tests/review has the same commands"
@@ -79,12 +79,12 @@ LEFT_OUT: dict[tuple[str, str], str] = {
     (
         "docs/how-to/hangs.md",
         "weft status                 # the server on this machine; or: weft status HOST:PORT",
-    ): "needs a server on the usual port; tests/cli/test_cli_serve.py asks one on its own",
+    ): "needs a server on the usual port; tests/cli/operate/test_cli_serve.py asks one on its own",
     ("docs/how-to/console.md", "weft console 10.0.0.1 10.0.0.2:15165 --operator-key operator.key"): (
         "two machines; tests/console/test_console_child.py attaches one, tests/cli/test_cli_examples.py runs the command"
     ),
     ("docs/how-to/sizing.md", "weft bench embedded        # in one process"): (
-        "measures for minutes; tests/cli/test_cli_bench*.py run all of them small"
+        "measures for minutes; tests/cli/benchmarks/test_cli_bench*.py run all of them small"
     ),
     (
         "docs/how-to/joining-from-cpp-and-java.md",
@@ -98,7 +98,7 @@ LEFT_OUT: dict[tuple[str, str], str] = {
         ),
     ): "a C++ federate and its toolchain",
     ("docs/how-to/joining-from-cpp-and-java.md", "weft serve --modules foms"): (
-        "needs a folder of modules; tests/host/test_module_directory.py serves one"
+        "needs a folder of modules; tests/host/server/test_module_directory.py serves one"
     ),
     (
         "docs/how-to/joining-from-cpp-and-java.md",
@@ -110,7 +110,10 @@ LEFT_OUT: dict[tuple[str, str], str] = {
     (LAST, "$ weft tune runs/Harbour/* --domains harbour.toml"): SPARK,
     (LAST, _NEXT_RUN): "begins with what the command before it wrote, on Spark: soak",
     **{
-        ("docs/how-to/notebook.md", first): "Spark: tests/review/test_notebook.py runs the page cell by cell"
+        (
+            "docs/how-to/notebook.md",
+            first,
+        ): "Spark: tests/review/spark/test_notebook.py runs the page cell by cell"
         for first in (
             "from pyspark.sql import SparkSession",
             'notes = spark.read.format("weft").option("table", "notes").load(run)',

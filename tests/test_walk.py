@@ -1,5 +1,5 @@
 """What documents say of the source is true: the files, modules and functions they name are there, and the walks of docs/design.md
-are what happens (support/hops.py watches real messages)."""
+are what happens (support/message_hops.py watches real messages)."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_message_takes_the_walk(world: str) -> None:
     """A real one: the first passes all stops in their order, the next all but those that are for the first only."""
     paths = (ROOT / "tests", ROOT / "src")
     done = subprocess.run(
-        [sys.executable, "-m", "support.hops", world, "--json"],
+        [sys.executable, "-m", "support.message_hops", world, "--json"],
         env={**os.environ, "WEFT_PURE": "1", "PYTHONPATH": os.pathsep.join(map(str, paths))},
         capture_output=True,
         text=True,

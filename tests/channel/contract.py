@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
-from host.mesh_nodes import loopback
+from support.node_processes import loopback
 from weft.channel import (
     FULL,
     NO_DISPATCHING,

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from host.served import Talker, serving
 from interest.paper import FED, GRID_OF_TWO
+from support.server_in_thread import Talker, serving
 from weft import EmbeddedNode
 from weft.cli import main, parser
 from weft.cli.examples import (

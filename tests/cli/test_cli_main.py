@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import weft
-from host.served import serving
 from support.documents import free_port
+from support.server_in_thread import serving
 from weft import cli
 from weft.cli import COMMANDS, main, parser
 from weft.cli.examples import parsers

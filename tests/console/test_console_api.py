@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from starlette.routing import Route, WebSocketRoute
 
-from support.console import WAIT, Answer, FakeNode, Running, console_of, federate, received
-from support.schemas import faults
+from support.console_in_thread import WAIT, Answer, FakeNode, Running, console_of, federate, received
+from support.json_schema_check import faults
 from weft.console import pages
 from weft.console.metrics import METRICS, exposition, markdown
 from weft.console.patches import merged

@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.console import WAIT, FakeNode, console_of
+from support.console_in_thread import WAIT, FakeNode, console_of
 from weft.console import asking
 from weft.console.asking import INTERVAL, MOST_INTERVAL, Asking, next_time
 from weft.console.picture import Painter

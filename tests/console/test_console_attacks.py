@@ -15,7 +15,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from support.console import WAIT, FakeNode, Running, console_of, federate, received
+from support.console_in_thread import WAIT, FakeNode, Running, console_of, federate, received
 from weft.console import connections
 from weft.console.connections import BoundedProtocol
 from weft.console.security import OPERATOR, READER, ConsoleGuard, Refused, Tokens

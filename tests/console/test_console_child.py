@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 import weft
-from host.mesh_nodes import write_file
-from support.console import WAIT
+from support.console_in_thread import WAIT
 from support.console_process import Command, command
-from support.schemas import faults
+from support.json_schema_check import faults
+from support.node_processes import write_file
 from weft.cli import main
 from weft.cli.data import object_model
 from weft.cli.operate.console import console_for, reachable

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.console import federate
+from support.console_in_thread import federate
 from weft.console import merging, pages, patches, picture, rates
 from weft.console.merging import UNREACHABLE, NodeReport
 from weft.console.pages import Page, ShownPicture

@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 import weft
-from support.console import WAIT, Running, console_of
+from support.console_in_thread import WAIT, Running, console_of
 from weft.cli.data import object_model
 from weft.console.runs import STAGES, Reviews, Shelf
 

@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from host.mesh_nodes import wait_until, write_file
 from review.plain import plain_review
 from support.browser import WHY_NOT, Browser, find_browser
 from support.console_process import Command, command
 from support.console_traffic import NAME, Driver, place_at
-from support.tanks import SIDE, around
+from support.node_processes import wait_until, write_file
+from support.tanks_on_a_square import SIDE, around
 from weft import CallbackModel, EmbeddedNode, FederateAmbassador, ResignAction, RTIambassador
 from weft.cli.data import object_model
 from weft.fabric import Topology

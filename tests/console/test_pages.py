@@ -12,7 +12,7 @@ import pytest
 import weft
 from support import console_picture as pictures
 from support.browser import WHY_NOT, Browser, find_browser
-from support.console_page import CSRF, merged, staged
+from support.console_page_server import CSRF, merged, staged
 from support.console_screen import COLOURS, CONTRAST, PAUSES, RFC_EXAMPLES, Screen
 
 PAGES = ("federations", "interest", "fabric", "channel", "runs", "steer")

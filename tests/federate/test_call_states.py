@@ -11,10 +11,10 @@ from time import monotonic
 
 import pytest
 
-from host.served import WAIT, Running, serving
 from support.call_states import CONNECTED, OF_STATE, SERVICES, TABLE, State, outcomes, row, rows_of
-from support.recorder import Recorder
-from support.standard import snake, standard
+from support.recording_ambassador import Recorder
+from support.server_in_thread import WAIT, Running, serving
+from support.standard_services import snake, standard
 from weft import CallbackModel, EmbeddedNode, RTIambassador, RtiConfiguration
 
 # Where Weft answers a state with another exception than the standard's list for the service has.

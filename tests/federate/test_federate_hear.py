@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import weft
-from support.fom import extra_module, fom
+from support.small_fom import extra_module, fom
 from weft import EmbeddedNode, Federate, Interaction, RemoteObject
 from weft.cli.data import object_model
 from weft.host import NodeHost

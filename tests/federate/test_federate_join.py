@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import weft
-from host.mesh_nodes import write_file
-from host.served import serving
+from support.node_processes import write_file
+from support.server_in_thread import serving
 from weft import EmbeddedNode, Federate, FederateAmbassador, RTIambassador
 from weft.cli.data import object_model
 from weft.fabric import Topology

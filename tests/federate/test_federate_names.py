@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import weft
-from support.fom import extra_module, fom
+from support.small_fom import extra_module, fom
 from weft import EmbeddedNode, Federate
 from weft.cli.data import object_model
 from weft.model.errors import EncodingError, NameNotFound, ObjectInstanceNameInUse, WeftError

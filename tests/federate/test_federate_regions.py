@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import weft
-from support.fom import DIMENSION, LANES, fom
+from support.small_fom import DIMENSION, LANES, fom
 from weft import EmbeddedNode, Federate, HLAfloat64Interval, HLAfloat64Time
 from weft.host import NodeHost
 from weft.host.simulated.simulated import SimulatedConnection, SimulatedNetwork

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 import weft
-from host.mesh import handles
-from host.mesh_nodes import write_file
-from host.served import eventually, serving
-from support.fom import RELIABLE, fom
-from support.recorder import Recorder
+from support.node_processes import write_file
+from support.recording_ambassador import Recorder
+from support.server_in_thread import eventually, serving
+from support.simulated_federates import handles
+from support.small_fom import RELIABLE, fom
 from weft import CallbackModel, OrderType, ResignAction, RTIambassador, RtiConfiguration
 from weft.fabric import Topology
 from weft.host.in_process.embedded import EmbeddedNode

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fom.test_fom_bad_input import BOMB, module_text, objects
-from support.fom import fom
+from support.small_fom import fom
 from weft import CallbackModel, EmbeddedNode, FederateAmbassador, RTIambassador, Source
 from weft.cli import main
 from weft.cli.data import object_model

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import weft.fom
-from support.fom import extra_module
 from support.mim_facts import standard_mim_file
+from support.small_fom import extra_module
 from weft.fom import BasicType, DataType, merge, parse_module, standard_mim
 from weft.fom.objectmodel import ObjectClass
 

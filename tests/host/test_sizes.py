@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weft
-from host.mesh_nodes import write_file
-from host.raw import NONE, frame
-from host.served import Listener, Talker, serving
-from host.test_serving import _free_port
+from host.server.test_serving import _free_port
+from support.node_processes import write_file
+from support.raw_client import NONE, frame
+from support.server_in_thread import Listener, Talker, serving
 from weft import CallbackModel, RTIambassador, RtiConfiguration, Source
 from weft.cli.data import object_model
 from weft.fabric import Topology

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from support.fom import fom
+from support.small_fom import fom
 from weft import CallbackModel, CausalRTIambassador, FederateAmbassador, ResignAction, RTIambassador
 from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork
 from weft.ordering.group_tags import split_tag

@@ -11,7 +11,7 @@ import pytest
 
 import weft
 from review.simulation import Simulation, write
-from support import lived
+from support import recorded_runs
 from weft import EmbeddedNode
 from weft.cli.data import object_model
 from weft.review.audits.context import Context
@@ -91,7 +91,7 @@ def recorded(folder: Path) -> Path:
         while tower.rti.evoke_callback(0.0):
             pass
     node.stop_recording()
-    (run,) = lived.runs(folder)
+    (run,) = recorded_runs.runs(folder)
     return run
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from support.tuned import EMPTY, FED, Row, Story, brute_counts, spaces_of, write_run
+from support.random_recorded_rows import EMPTY, FED, Row, Story, brute_counts, spaces_of, write_run
 from weft.channel import parse_schedule
 from weft.cli.analyse.tune import as_text
 from weft.fabric import parse_domains, parts

@@ -14,8 +14,8 @@ from contextlib import suppress
 from enum import Enum
 from typing import Any, NamedTuple
 
-from support.fom import fom
-from support.recorder import Recorder
+from support.recording_ambassador import Recorder
+from support.small_fom import fom
 from weft import (
     CallbackModel,
     FederateAmbassador,

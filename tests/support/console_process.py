@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from support.console import WAIT
+from support.console_in_thread import WAIT
 
 
 class Command:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from support.browser import Browser
-from support.console_page import Stage
+from support.console_page_server import Stage
 
 
 class Screen:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from support.tanks import SIDE, SIGHT, around, model
+from support.tanks_on_a_square import SIDE, SIGHT, around, model
 from weft import (
     CallbackModel,
     FederateAmbassador,

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from support import own, spread
-from support.fom import fom
+from support import own_nodes, simulated_nodes
 from support.placement import EMBEDDED, Placement
-from support.recorder import Call, Recorder
+from support.recording_ambassador import Call, Recorder
+from support.small_fom import fom
 from weft import CallbackModel, EmbeddedNode, ResignAction, RTIambassador, Source
 from weft.host import NodeHost
 from weft.kernel.state.federation import Federation as State
@@ -70,7 +70,11 @@ class Federation:
     def state(self) -> State:
         """The federation as the kernel of its home holds it."""
         site = None if self.sites is None else self.sites[0]
-        kernels = site.kernels() if isinstance(site, (spread.Site, own.OwnSite)) else [self.node._node]
+        kernels = (
+            site.kernels()
+            if isinstance(site, (simulated_nodes.Site, own_nodes.OwnSite))
+            else [self.node._node]
+        )
         return next(kernel.federations[NAME] for kernel in kernels if NAME in kernel.federations)
 
     def join(self, i: int) -> FederateHandle:

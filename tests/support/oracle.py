@@ -1,6 +1,6 @@
 """The oracle: what the RTI must do, by brute force.
 
-Nothing here is taken from the kernel.  Classes, attributes and parameters are names from `support.fom`; state is plain
+Nothing here is taken from the kernel.  Classes, attributes and parameters are names from `support.small_fom`; state is plain
 dicts and sets; every question is answered by looping over everything, and nothing is remembered that can be worked out.
 
 The rules, as we read IEEE 1516.1-2025 (`who` is a joined federate, a *lineage* is a class, its parent, … the root):
@@ -24,8 +24,10 @@ The rules, as we read IEEE 1516.1-2025 (`who` is a joined federate, a *lineage* 
  8. Deleting needs the privilege.  Resigning is refused while attributes are owned that the action neither deletes nor divests.
  9. A synchronization point without a set (or with an empty one) is for all, late joiners included; it ends when all to whom it
     was announced have achieved it or have resigned, and those who achieved it are told who failed.
-10. Advisories: `support.advice`.  Auto-provide: whoever discovers an instance has its owners asked for what comes into scope.
-11. Ownership: `support.transfers`.  While one has bids, one cannot unpublish what they are for, delete the instance locally, or
+10. Advisories: `support.oracle_advisories`.  Auto-provide: whoever discovers an instance has its owners asked for what
+comes into scope.
+11. Ownership: `support.oracle_transfers`.  While one has bids, one cannot unpublish what they are for, delete the instance
+locally, or
     resign without cancelling them.
 
 A call that breaks several rules may be refused for any of them: `Refused` carries them all.
@@ -35,9 +37,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from support.fom import INTERACTION_ROOT, INTERACTIONS, PRIVILEGE, ROOT, attributes_of, lineage, parameters_of
 from support.oracle_ownership import Owning
 from support.oracle_state import Out, Refused, Thing, Who, refuse_if
+from support.small_fom import (
+    INTERACTION_ROOT,
+    INTERACTIONS,
+    PRIVILEGE,
+    ROOT,
+    attributes_of,
+    lineage,
+    parameters_of,
+)
 from weft import OrderType
 from weft.model.time import HLAfloat64Time
 

@@ -1,12 +1,12 @@
-"""The oracle's services of ownership management.  The rules are in `support.transfers`."""
+"""The oracle's services of ownership management.  The rules are in `support.oracle_transfers`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from support.fom import attributes_of
 from support.oracle_state import Declaring, Out, Thing, Who, refuse_if
-from support.transfers import Bid, bids_for, settled, unavailable
+from support.oracle_transfers import Bid, bids_for, settled, unavailable
+from support.small_fom import attributes_of
 
 
 class Owning(Declaring):

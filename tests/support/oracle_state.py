@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from support import advice, transfers
-from support.fom import PRIVILEGE, ROOT, attributes_of, lineage
+from support import oracle_advisories, oracle_transfers
+from support.small_fom import PRIVILEGE, ROOT, attributes_of, lineage
 from weft import ResignAction
 from weft.model.enums import SynchronizationPointFailureReason as Failure
 
@@ -60,7 +60,7 @@ class Thing:
     transportations: dict[str, str]
     known: dict[Who, str] = field(default_factory=dict)  # at which class
     offers: dict[str, bytes] = field(default_factory=dict)
-    bids: list[transfers.Bid] = field(default_factory=list)
+    bids: list[oracle_transfers.Bid] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -82,13 +82,13 @@ class Declaring:
     ) -> None:
         self.auto_provide = auto_provide
         self.use_known_class = use_known_class
-        self.initial = {name: name in switches for name in advice.SWITCHES}
+        self.initial = {name: name in switches for name in oracle_advisories.SWITCHES}
         self.who: dict[int, Who] = {}
         self.former: list[Any] = []  # handles of those who resigned
         self.things: dict[Any, Thing] = {}
         self.reserved: dict[str, Who] = {}
         self.points: dict[str, Point] = {}
-        self.asked: set[transfers.Question] = set()
+        self.asked: set[oracle_transfers.Question] = set()
 
     # --- helpers ----------------------------------------------------------------------------------------------
 
@@ -107,7 +107,7 @@ class Declaring:
         refuse_if(AttributeNotDefined=bool((names or set()) - set(attributes_of(cls))))
 
     def advised(self, out: Out, *silent: Who) -> Out:
-        return out + transfers.news(self, list(silent)) + advice.news(self)
+        return out + oracle_transfers.news(self, list(silent)) + oracle_advisories.news(self)
 
     def given_up(self, thing: Thing, names: set[str], tag: bytes) -> None:
         thing.owners = {a: owner for a, owner in thing.owners.items() if a not in names}
@@ -150,7 +150,7 @@ class Declaring:
         self.reserved = {name: holder for name, holder in self.reserved.items() if holder is not me}
         del self.who[seat]
         self.former.append(me.handle)
-        out += transfers.settled(self)
+        out += oracle_transfers.settled(self)
         for label, point in list(self.points.items()):
             point.waiting = [w for w in point.waiting if w is not me]
             point.achieved.pop(me, None)
@@ -181,7 +181,7 @@ class Declaring:
             me.published[cls] = after
         for thing in known:
             self.given_up(thing, {a for a in before - after if thing.owners.get(a) is me}, b"")
-        return self.advised(transfers.settled(self))
+        return self.advised(oracle_transfers.settled(self))
 
     def subscribe(self, seat: int, cls: str, names: set[str], rate: str, active: bool) -> Out:
         me = self.me(seat)

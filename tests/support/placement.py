@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from support import middleware, own, spread
+from support import own_nodes, prompt_ambassadors, simulated_nodes
 from weft import RTIambassador
 from weft.host import NodeHost
 
@@ -24,7 +24,7 @@ class Placement:
         return None
 
     def ambassador(self, host: NodeHost | None) -> RTIambassador:
-        return middleware.PromptAmbassador(host)
+        return prompt_ambassadors.PromptAmbassador(host)
 
     def close(self) -> None:
         """Stop what `sites` has started."""
@@ -34,7 +34,7 @@ class OverSimulatedNodes(Placement):
     name = "three nodes of two domains"
 
     def sites(self, count: int) -> Sequence[NodeHost]:
-        return spread.sites(count)
+        return simulated_nodes.sites(count)
 
 
 class OverOwnNodes(Placement):
@@ -46,7 +46,7 @@ class OverOwnNodes(Placement):
         self._running = ExitStack()
 
     def sites(self, count: int) -> Sequence[NodeHost]:
-        return self._running.enter_context(own.sites(count))
+        return self._running.enter_context(own_nodes.sites(count))
 
     def close(self) -> None:
         self._running.close()
@@ -58,7 +58,7 @@ class AboveMiddleware(Placement):
     name = "causal middleware"
 
     def ambassador(self, host: NodeHost | None) -> RTIambassador:
-        return middleware.causal_ambassador(host)
+        return prompt_ambassadors.causal_ambassador(host)
 
 
 EMBEDDED = Placement()

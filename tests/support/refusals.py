@@ -1,7 +1,8 @@
 """Calls that must be refused: for each (service, exception) of the standard a way to provoke it, or the reason why nothing can.
 
 `FEDERATION` and `REASONS` are here; the other groups are in `refusals_objects`, `refusals_ownership` and `refusals_support`.
-NotConnected and FederateNotExecutionMember are provoked for every service by `tests/federate/test_services_refusals.py` itself.
+NotConnected and FederateNotExecutionMember are provoked for every service by
+`tests/federate/services/test_services_refusals.py` itself.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from support.federation import NAME, Federation
-from support.fom import extra_module, fom
-from support.recorder import Recorder
+from support.recording_ambassador import Recorder
+from support.small_fom import extra_module, fom
 from weft import CallbackModel, Credentials, ResignAction, RTIambassador, RtiConfiguration, Source
 from weft.fom import standard_mim
 from weft.model.handles import (

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from support.federation import Federation
-from support.fom import DIMENSION, LANES
 from support.refusals import (
     NO_ATTRIBUTE,
     NO_CLASS,
@@ -17,6 +16,7 @@ from support.refusals import (
     Refusal,
     tank,
 )
+from support.small_fom import DIMENSION, LANES
 from weft.model.handles import DimensionHandle, RegionHandle
 from weft.model.records import RangeBounds
 from weft.model.time import HLAinteger64Time

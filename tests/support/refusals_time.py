@@ -156,7 +156,7 @@ TIME = [
 ]
 
 WAITS_ELSEWHERE = (
-    "at one node a federate regulates at once; over nodes tests/host/test_time_nodes.py provokes it"
+    "at one node a federate regulates at once; over nodes tests/kernel/time/test_time_nodes.py provokes it"
 )
 TIME_CANNOT_RAISE = {
     (service, "RequestForTimeRegulationPending"): WAITS_ELSEWHERE

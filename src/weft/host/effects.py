@@ -14,7 +14,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
-from weft._build import mypyc_attr
 from weft.kernel import (
     PAUSES,
     Alarm,
@@ -52,7 +51,6 @@ def _nobody_sleeps() -> None:
     """There is nobody to be woken."""
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Inbox:
     """Callbacks in the order in which they came or, once a message says how urgent it is, the most urgent first.
 

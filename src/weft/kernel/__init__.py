@@ -5,7 +5,6 @@ from weft.kernel.node.node import Node
 from weft.kernel.node.pausing import PAUSES
 from weft.kernel.node.service_table import DURING_RESTORE, DURING_SAVE, INTERNAL, SERVICES
 from weft.kernel.qos.consumers import ClassSchedule, Wish
-from weft.kernel.state.absence import Absence
 from weft.kernel.state.callback_queue import LastMile
 from weft.kernel.state.effects import (
     LEAST_URGENT,
@@ -26,6 +25,7 @@ from weft.kernel.state.effects import (
     Transmit,
     UrgentCallback,
 )
+from weft.kernel.state.federation import Absence
 from weft.kernel.survey.survey import SECTIONS, Surroundings
 
 __all__ = [

@@ -45,7 +45,7 @@ _Bytes = bytes | memoryview
 _Shapes = dict[int, list[tuple[Pattern, ...]]]
 
 
-class _Told(NamedTuple):
+class _PartHead(NamedTuple):
     """A part without its pieces."""
 
     sequence: int
@@ -171,7 +171,7 @@ class ProcessWriter(Writer):
             os.ftruncate(self._shared, 0)
         return answer
 
-    def _told(self, part: Part) -> _Told:
+    def _told(self, part: Part) -> _PartHead:
         batch = part.batch
         which = id(batch.shapes)
         shapes, known, rows = self._sent.pop(which, (batch.shapes, 0, 0))
@@ -179,7 +179,7 @@ class ProcessWriter(Writer):
         rows += sum(map(rows_in, fresh))
         self._sent[which] = (shapes, known + len(fresh), rows)  # as the latest
         sizes = [len(piece) for piece in _pieces(batch)]
-        return _Told(part.sequence, batch.rows, batch.more, batch.commands, which, fresh, sizes)
+        return _PartHead(part.sequence, batch.rows, batch.more, batch.commands, which, fresh, sizes)
 
     def _forgotten(self) -> list[int]:
         """Lists that no book has any more, as far as can be told: those that were used longest ago.
@@ -314,7 +314,7 @@ def _carry_out(asked: IO[bytes], shared: _Shared | None, shapes: _Shapes) -> tup
     """One file; what went wrong."""
     path: str
     metadata: dict[bytes, bytes]
-    told: list[_Told]
+    told: list[_PartHead]
     path, metadata, offset_ns, told, forgotten = _receive(asked)
     if shared is not None:
         shared.rewind()

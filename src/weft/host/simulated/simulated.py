@@ -398,19 +398,20 @@ class SimulatedSite:
         return self._network.open(self._node)
 
 
-class SimulatedConnection(Inbox):
+class SimulatedConnection:
     """A federate's session at a node of the network.  Waiting for an answer lets virtual time pass."""
 
     def __init__(self, network: SimulatedNetwork, node: str, session: int) -> None:
-        super().__init__(network.node(node), session, clock=lambda: network.clock.now)
         self._network = network
+        self.session = session
+        self.inbox = Inbox(network.node(node), session, clock=self.now)
         self._host = network.host(node)
         self.node = node
-        self._host.effects.inboxes[session] = self
+        self._host.effects.inboxes[session] = self.inbox
 
     def begin(self, service: str, arguments: tuple[object, ...]) -> PendingCall:
         """Make a call without waiting for its end."""
-        if self.closed:
+        if self.inbox.closed:
             raise NotConnected(f"the session at node {self.node!r} is gone")
         node = self._network.node(self.node)
         made = PendingCall(self.session, service)
@@ -426,18 +427,30 @@ class SimulatedConnection(Inbox):
             )
         return made.result()
 
+    def now(self) -> float:
+        return self._network.clock.now
+
+    def take(self) -> Callback | None:
+        return self.inbox.take()
+
+    def pending(self) -> bool:
+        return self.inbox.pending()
+
+    def forget_federation(self) -> None:
+        self.inbox.forget_federation()
+
     def finished(self, callback: UrgentCallback) -> None:
-        if not self.closed:
+        if not self.inbox.closed:
             node = self._network.node(self.node)
             self._host.perform(node.done(self.session, callback.ticket, self.now()))
 
     def wait(self, seconds: float | None) -> bool:
         deadline = None if seconds is None else self.now() + seconds
-        self._network.run_until(lambda: self.pending() or self.closed, deadline)
-        return self.pending()
+        self._network.run_until(lambda: self.inbox.pending() or self.inbox.closed, deadline)
+        return self.inbox.pending()
 
     def close(self) -> None:
-        if not self.closed:
+        if not self.inbox.closed:
             self._network.node(self.node).close_session(self.session)
             self._host.end(self.session, "the connection was closed")
 
@@ -445,6 +458,6 @@ class SimulatedConnection(Inbox):
         self.lose()
 
     def lose(self) -> None:
-        if not self.closed:
+        if not self.inbox.closed:
             self._host.end(self.session, "the connection was broken off")
             self._host.perform(self._network.node(self.node).session_lost(self.session, self.now()))

@@ -28,7 +28,8 @@ Counted are, for each federate and channel (S2-3):
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Collection, Iterable
+from typing import Final
 
 from weft.fom import ObjectModel, parse_rid
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
@@ -41,7 +42,7 @@ from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.region_state import Extents, Where
 from weft.kernel.state.step import Step
 from weft.kernel.state.traffic import EVERYBODY, Footprint
-from weft.model.handles import AttributeHandle, FederateHandle, RegionHandle
+from weft.model.handles import AttributeHandle, FederateHandle, Handle, RegionHandle
 from weft.model.records import Source
 
 _SHOWN: Final = 1000  # partitions of one dimension that are told in full
@@ -68,7 +69,7 @@ class Channels:
         self._valid = (-1, -1)
         self._listeners: dict[int, dict[str, None]] = {}
         self._own: dict[FederateHandle, frozenset[int]] = {}
-        self._known: dict[tuple[object, ...], tuple[int, ...]] = {}
+        self._known: dict[tuple[Handle, ...], tuple[int, ...]] = {}
         self._groups: tuple[str, ...] = ()
 
     # --- by which channels ------------------------------------------------------------------------------------
@@ -216,7 +217,12 @@ class Channels:
     # --- counting ---------------------------------------------------------------------------------------------
 
     def sent(
-        self, federation: Federation, sender: Member, channels: tuple[int, ...], nodes: Any, here: str
+        self,
+        federation: Federation,
+        sender: Member,
+        channels: tuple[int, ...],
+        nodes: Collection[str],
+        here: str,
     ) -> Footprint:
         """A message that goes to these other nodes, by these channels."""
         made = Footprint()
@@ -254,6 +260,6 @@ class Channels:
         return made
 
 
-def _extents(federation: Federation, regions: dict[RegionHandle, Any]) -> Extents:
+def _extents(federation: Federation, regions: Iterable[RegionHandle]) -> Extents:
     found = [federation.ddm.regions[handle].extent for handle in regions]
     return tuple([extent for extent in found if extent is not None])

@@ -18,7 +18,7 @@ changes no callback.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TypeVar
 
 from weft.fom.catalog import InteractionClassEntry
 from weft.interest import AttributeWish, Extent, stronger
@@ -29,6 +29,8 @@ from weft.model.deliveries import Conveyed
 from weft.model.handles import AttributeHandle, DimensionHandle, ObjectClassHandle, RegionHandle
 from weft.model.records import RangeBounds
 
+How = TypeVar("How")
+"""How a region is subscribed."""
 Carried = tuple[tuple[AttributeHandle, tuple[tuple[int, ...], ...]], ...]
 """Where, as it travels: of each extent the dimension, lower and upper bound of each range, one behind the other."""
 
@@ -98,8 +100,8 @@ def wishes(
 
 
 def _worth_asking(
-    federation: Federation, sent: Extents | None, regions: dict[RegionHandle, Any]
-) -> Iterable[tuple[RegionHandle, Any]]:
+    federation: Federation, sent: Extents | None, regions: dict[RegionHandle, How]
+) -> Iterable[tuple[RegionHandle, How]]:
     """Of many regions only those that are near, in the order of the subscriptions."""
     if sent is None or len(regions) < MANY:
         return regions.items()
@@ -144,7 +146,7 @@ def _worked_out(federation: Federation, instance: Instance) -> Where:
     return where
 
 
-def part_of(where: Where | None, attributes: Iterable[object]) -> Where | None:
+def part_of(where: Where | None, attributes: Iterable[AttributeHandle]) -> Where | None:
     """Where these attributes are; None: in the default region, all of them."""
     if where is None:
         return None

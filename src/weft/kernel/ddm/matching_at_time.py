@@ -11,10 +11,9 @@ federate might want something of the instance: so an instance is always discover
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
 
-from weft.fom.catalog import InteractionClassEntry
+from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
 from weft.interest import Extent
 from weft.kernel.ddm import matching
 from weft.kernel.state.federation import Federation, Instance, Member
@@ -65,7 +64,7 @@ def wanted(
     federation: Federation,
     member: Member,
     instance: Instance,
-    attributes: Iterable[Any],
+    attributes: Iterable[AttributeHandle],
     where: Where | None,
     time: TimeValue,
 ) -> list[AttributeHandle]:
@@ -100,13 +99,13 @@ def wanted(
 
 def _subscribed(
     member: Member, object_class: ObjectClassHandle, time: TimeValue
-) -> dict[AttributeHandle, dict[RegionHandle, Any]]:
+) -> Mapping[AttributeHandle, Iterable[RegionHandle]]:
     """With which regions each attribute is subscribed as of that time."""
     held = member.declared.subscribed_at.get(object_class) or {}
     timed = member.declared.timed.at(object_class, time)
     if not timed:
         return held
-    found: dict[AttributeHandle, dict[RegionHandle, Any]] = {}
+    found: dict[AttributeHandle, dict[RegionHandle, None]] = {}
     for attribute, regions in held.items():
         found[attribute] = {handle: None for handle in regions if (attribute, handle) not in timed}
     for (attribute, handle), how in timed.items():
@@ -185,7 +184,11 @@ def ever_wished(
 
 
 def _ever_hit(
-    federation: Federation, entry: Any, attribute: AttributeHandle, region: OwnedRegion, sent: Extents
+    federation: Federation,
+    entry: ObjectClassEntry,
+    attribute: AttributeHandle,
+    region: OwnedRegion,
+    sent: Extents,
 ) -> bool:
     available = federation.catalog.available_to_attribute(entry, attribute)
     relaxed = federation.switches["allowRelaxedDDM"]

@@ -38,6 +38,7 @@ from weft.kernel.state.time_state import FLUSH, GRANTED, NMR, NMRA, TAR, Halt, R
 from weft.kernel.time import blocking, galt_exchange, grants
 from weft.model.errors import NameNotFound, RTIinternalError
 from weft.model.handles import FederateHandle
+from weft.model.json_types import JsonObject
 from weft.model.time import TimeValue
 from weft.ordering.galt import Bound
 
@@ -108,8 +109,8 @@ def _named(federation: Federation, name: str) -> Member:
     return member
 
 
-def answer(federation: Federation, action: str, now: float) -> dict[str, object]:
-    found: dict[str, object] = {"action": action, "federation": federation.name, "home": federation.home}
+def answer(federation: Federation, action: str, now: float) -> JsonObject:
+    found: JsonObject = {"action": action, "federation": federation.name, "home": federation.home}
     facts = paused_facts(federation, now)
     return found if facts is None else {**found, "paused": facts}
 
@@ -125,7 +126,7 @@ def told(step: Step, text: str, member: Member) -> None:
 # --- what can be said of it -----------------------------------------------------------------------------------------
 
 
-def paused_facts(federation: Federation, now: float) -> dict[str, object] | None:
+def paused_facts(federation: Federation, now: float) -> JsonObject | None:
     """Since how many seconds, by whom, how many steps are still to come; None: it is not paused.
 
     `at`: the time that the last step has let through, if there was one.  `waits_for`: at the home, whom a step waits for.
@@ -133,7 +134,7 @@ def paused_facts(federation: Federation, now: float) -> dict[str, object] | None
     halt = federation.clock.halt
     if halt is None:
         return None
-    found: dict[str, object] = {
+    found: JsonObject = {
         "since": round(max(0.0, now - halt.since), 3),
         "by": halt.by,
         "steps": halt.steps,

@@ -16,8 +16,7 @@ tells about the federation, and takes all orders, because it gives commands thei
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
 
 from weft.fom.catalog import InteractionClassEntry
 from weft.kernel.message.recipients import MANAGED
@@ -26,8 +25,10 @@ from weft.kernel.mom.mom_parameters import ParameterError, Parameters
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
+from weft.model.deliveries import checked
 from weft.model.errors import RTIexception
-from weft.model.handles import FederateHandle
+from weft.model.handles import FederateHandle, InteractionClassHandle, ObjectInstanceHandle
+from weft.model.records import Source
 
 _REQUEST = "HLAinteractionRoot.HLAmanager.HLAfederate.HLArequest"
 
@@ -43,7 +44,7 @@ def establish(federation: Federation) -> None:
 # --- after a command ------------------------------------------------------------------------------------------
 
 
-def joined(step: Step, sources: tuple[Any, ...]) -> None:
+def joined(step: Step, sources: tuple[Source, ...]) -> None:
     member = step.member
     member.modules = sources
     member.granted_since = step.now
@@ -92,43 +93,48 @@ def commanded(step: Step, service: str, arguments: tuple[object, ...]) -> None:
 # --- what the RTI is told -------------------------------------------------------------------------------------
 
 
-def responsible(federation: Federation, what: str, arguments: tuple[Any, ...]) -> str:
+def responsible(federation: Federation, what: str, arguments: tuple[object, ...]) -> str:
     """The node that acts on it."""
     member: Member | None = None
     if what == "note" and arguments[0] is not None:
-        member = federation.members.get(arguments[0])
+        member = federation.members.get(checked(FederateHandle, arguments[0]))
     elif what == "provide_attribute_value_update":
-        member = mom_objects.subject(federation, arguments[0])
+        member = mom_objects.subject(federation, checked(ObjectInstanceHandle, arguments[0]))
     elif what == "receive_interaction":
-        entry = federation.catalog.interaction_classes[arguments[0]]
+        entry = federation.catalog.interaction_classes[checked(InteractionClassHandle, arguments[0])]
         if any(ancestor.name == _REQUEST for ancestor in entry.lineage):
             try:
-                member = Parameters(federation, entry, arguments[1]).member()
+                member = Parameters(federation, entry, checked(dict, arguments[1])).member()
             except ParameterError:
                 member = None
     return federation.home if member is None else member.node
 
 
-def act(step: Step, what: str, arguments: tuple[Any, ...], on_behalf: OnBehalf) -> None:
+def act(step: Step, what: str, arguments: tuple[object, ...], on_behalf: OnBehalf) -> None:
     if what == "receive_interaction":
         _interaction(step, arguments, on_behalf)
     elif what == "provide_attribute_value_update":
-        mom_objects.reflect(step, arguments[0], arguments[1])
+        instance, attributes, *_ = arguments
+        assert isinstance(attributes, Iterable)
+        mom_objects.reflect(step, checked(ObjectInstanceHandle, instance), attributes)
     elif what == "note":
         federate, names = arguments
-        member = None if federate is None else step.federation.members.get(federate)
+        assert isinstance(names, Iterable)
+        members = step.federation.members
+        member = None if federate is None else members.get(checked(FederateHandle, federate))
         if federate is None or member is not None:
             mom_objects.reflect_named(step, member, names)
 
 
-def _interaction(step: Step, arguments: tuple[Any, ...], on_behalf: OnBehalf) -> None:
+def _interaction(step: Step, arguments: tuple[object, ...], on_behalf: OnBehalf) -> None:
     federation = step.federation
-    interaction_class, values, sender = arguments
-    entry = _known(federation.catalog.interaction_classes[interaction_class])
+    interaction_class, values, who = arguments
+    entry = _known(federation.catalog.interaction_classes[checked(InteractionClassHandle, interaction_class)])
     if entry is None:
         return
+    sender = checked(FederateHandle, who)
     try:
-        _obey(step, entry, Parameters(federation, entry, values), sender, on_behalf)
+        _obey(step, entry, Parameters(federation, entry, checked(dict, values)), sender, on_behalf)
     except ParameterError as error:
         mom_reports.mom_exception(step, sender, entry.name, str(error), True)
     except RTIexception as error:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any
 
 from weft.fom import PRIVILEGE_TO_DELETE, standard_mim, write_omt
 from weft.interest import Extent
@@ -30,7 +29,8 @@ from weft.kernel.time import tso_queue
 from weft.model.deliveries import Removal
 from weft.model.enums import ResignAction
 from weft.model.handles import AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle
-from weft.model.time import LogicalTime
+from weft.model.records import Source
+from weft.model.time import LogicalTime, TimeValue
 
 FEDERATE_CLASS = "HLAobjectRoot.HLAmanager.HLAfederate"
 FEDERATION_CLASS = "HLAobjectRoot.HLAmanager.HLAfederation"
@@ -185,12 +185,12 @@ def _time_spent(turn: Turn, member: Member, name: str) -> int:
     return max(0, min(int(spent * 1000), (1 << 31) - 1))
 
 
-def designators(sources: Iterable[Any]) -> list[str]:
+def designators(sources: Iterable[Source]) -> list[str]:
     """Each once, though several identical modules may be given."""
     return list(dict.fromkeys(source.name for source in sources))
 
 
-def modules_of(federation: Federation) -> list[Any]:
+def modules_of(federation: Federation) -> list[Source]:
     """The sources of the federation's object model, without the MIM."""
     model = federation.catalog.model
     return [module.source for module in model.modules if module != model.mim]
@@ -247,16 +247,14 @@ def _time(time: LogicalTime | None) -> bytes:
     return b"" if time is None else time.encode()
 
 
-def _bound_value(federation: Federation, value: Any) -> bytes:
+def _bound_value(federation: Federation, value: TimeValue | None) -> bytes:
     return b"" if value is None else tso_queue.wrapped(federation, value).encode()
 
 
 def _lookahead(federation: Federation, member: Member) -> bytes:
     if not member.timing.regulating:
         return b""
-    factory: Any = federation.time
-    encoded_interval: bytes = factory.make_interval(member.timing.actual_lookahead()).encode()
-    return encoded_interval
+    return time_management.lookahead_of(federation, member).encode()
 
 
 _FEDERATE: dict[str, Callable[[Federation, Member], object]] = {

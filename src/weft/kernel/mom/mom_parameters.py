@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 from weft.fom.catalog import InteractionClassEntry
 from weft.fom.orders import NAMES
@@ -12,9 +12,10 @@ from weft.kernel.state import preconditions
 from weft.kernel.state.federation import Federation, Member
 from weft.model.enums import OrderType, ResignAction
 from weft.model.errors import EncodingError, FederateHandleNotKnown, InvalidFederateHandle, RTIexception
-from weft.model.handles import HANDLE_BYTES, FederateHandle, Handle, TransportationTypeHandle
+from weft.model.handles import HANDLE_BYTES, FederateHandle, Handle, ParameterHandle, TransportationTypeHandle
 
 H = TypeVar("H", bound=Handle)
+T = TypeVar("T")
 
 
 class ParameterError(Exception):
@@ -23,7 +24,7 @@ class ParameterError(Exception):
 
 class Parameters:
     def __init__(
-        self, federation: Federation, entry: InteractionClassEntry, values: dict[Any, bytes]
+        self, federation: Federation, entry: InteractionClassEntry, values: Mapping[ParameterHandle, bytes]
     ) -> None:
         self.federation = federation
         self.entry = entry
@@ -32,13 +33,27 @@ class Parameters:
     def has(self, name: str) -> bool:
         return self.entry.names.get(name) in self.values
 
-    def get(self, name: str) -> Any:
+    def get(self, name: str) -> object:
+        """The value, as its data type in the object model has it."""
         raw = self._raw(name)
         data_type = self.entry.parameters[self.entry.names[name]].data_type
         try:
-            return self.federation.catalog.model.decode(data_type, raw)
+            value: object = self.federation.catalog.model.decode(data_type, raw)
         except EncodingError as error:
             raise ParameterError(f"{name} is no {data_type}: {error}") from error
+        return value
+
+    def number(self, name: str) -> int:
+        value = self.get(name)
+        if not isinstance(value, int):
+            raise ParameterError(f"{name} is no whole number, but {value!r}")
+        return value
+
+    def text(self, name: str) -> str:
+        value = self.get(name)
+        if not isinstance(value, str):
+            raise ParameterError(f"{name} is no text, but {value!r}")
+        return value
 
     def handle(self, kind: type[H], name: str) -> H:
         """A handle: as the object model has it, its length and its bytes; or as its own `encode` gives it, only these."""
@@ -53,7 +68,10 @@ class Parameters:
         count = int.from_bytes(raw[:HANDLE_BYTES], "big")
         if count and len(raw) == HANDLE_BYTES * (count + 1):
             return frozenset(kind(raw[at : at + HANDLE_BYTES]) for at in range(4, len(raw), HANDLE_BYTES))
-        return frozenset(kind(self._bytes(name, one)) for one in self.get(name))
+        found = self.get(name)
+        if not isinstance(found, Iterable):
+            raise ParameterError(f"{name} are no handles, but {found!r}")
+        return frozenset(kind(self._bytes(name, one)) for one in found)
 
     def transportation(self, name: str) -> TransportationTypeHandle:
         """By its handle, or by its name as in 2010."""
@@ -72,7 +90,7 @@ class Parameters:
             raise ParameterError(f"{name} is missing")
         return self.values[handle]
 
-    def _bytes(self, name: str, value: Any) -> bytes:
+    def _bytes(self, name: str, value: object) -> bytes:
         if not isinstance(value, bytes):
             raise ParameterError(f"{name} is no handle, but {value!r}")
         return value
@@ -121,14 +139,17 @@ def interval(name: str) -> Taken:
     return lambda given: _time(given, name, given.federation.time.decode_interval)
 
 
-def _time(given: Parameters, name: str, decode: Callable[[bytes], Any]) -> Any:
+def _time(given: Parameters, name: str, decode: Callable[[bytes], T]) -> T:
+    data = given.get(name)
+    if not isinstance(data, bytes):
+        raise ParameterError(f"{name} is no logical time of this federation, but {data!r}")
     try:
-        return decode(given.get(name))
+        return decode(data)
     except RTIexception as error:
         raise ParameterError(f"{name} is no logical time of this federation: {error}") from error
 
 
-_ACTIONS = {name: action for action, name in RESIGN_ACTIONS.items()}
+_ACTIONS: dict[str | int, ResignAction] = {name: action for action, name in RESIGN_ACTIONS.items()}
 
 
 def resign_action(given: Parameters, name: str) -> ResignAction:
@@ -136,10 +157,9 @@ def resign_action(given: Parameters, name: str) -> ResignAction:
 
 
 # The standard's HLAorderType has two enumerators; of Weft's own orders come the numbers.
-_ORDERS: dict[Any, OrderType] = {
-    **NAMES,
-    **{order.value: order for order in NAMES.values() if order.value > 1},
-}
+_ORDERS: dict[str | int, OrderType] = dict(
+    [*NAMES.items(), *[(order.value, order) for order in NAMES.values() if order.value > 1]]
+)
 
 
 def order(given: Parameters, name: str) -> OrderType:
@@ -150,12 +170,9 @@ def switch(given: Parameters, name: str) -> bool:
     return _one_of({"Enabled": True, "Disabled": False}, given, name)
 
 
-T = TypeVar("T")
-
-
-def _one_of(choices: dict[Any, T], given: Parameters, name: str) -> T:
+def _one_of(choices: dict[str | int, T], given: Parameters, name: str) -> T:
     """An enumerated value; numbers that are no enumerator come out of the decoder as numbers."""
     value = given.get(name)
-    if value not in choices:
+    if not isinstance(value, (str, int)) or value not in choices:
         raise ParameterError(f"{name} is {value!r}, not one of {', '.join(map(str, choices))}")
     return choices[value]

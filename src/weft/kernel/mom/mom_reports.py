@@ -14,7 +14,6 @@ import json
 from collections.abc import Iterable
 from enum import Enum
 from functools import cache
-from typing import Any
 
 from weft.fom import EnumeratedType, standard_mim
 from weft.fom.catalog import InteractionClassEntry
@@ -51,7 +50,7 @@ def heard(step: Step, name: str) -> InteractionClassEntry | None:
     return entry if found.here or found.posts else None
 
 
-def send(step: Step, entry: InteractionClassEntry, **values: Any) -> None:
+def send(step: Step, entry: InteractionClassEntry, **values: object) -> None:
     turn = step.turn
     federation = step.federation
     rti = federation.rti
@@ -67,14 +66,14 @@ def send(step: Step, entry: InteractionClassEntry, **values: Any) -> None:
     pipeline.send_interaction(Step(turn, federation, rti), entry.handle, sent, b"", at=at)
 
 
-def _place(federation: Federation, entry: InteractionClassEntry, values: dict[str, Any]) -> Extents | None:
+def _place(federation: Federation, entry: InteractionClassEntry, values: dict[str, object]) -> Extents | None:
     """The region that a report is sent with: whom it is about and, of a service, which group that is in."""
     ranges: dict[int, tuple[int, int]] = {}
     about = {"HLAfederate": values.get("HLAfederate"), "HLAserviceGroup": values.get("HLAserviceType")}
     for dimension in federation.catalog.available_to_interaction_class(entry):
         value = about.get(federation.catalog.dimensions[dimension].name)
-        if value is not None:
-            number = value.number if isinstance(value, Handle) else int(value)
+        if isinstance(value, (Handle, int)):
+            number = value.number if isinstance(value, Handle) else value
             ranges[dimension.number] = (number, number + 1)
     return (Extent(ranges),) if ranges else None
 
@@ -137,7 +136,7 @@ def refused(
     step: Step,
     service: str,
     group: ServiceGroup | None,
-    arguments: tuple[Any, ...],
+    arguments: tuple[object, ...],
     error: Exception,
 ) -> None:
     """A call of this member was refused."""
@@ -161,8 +160,8 @@ def invoked(
     member: Member,
     service: str,
     group: ServiceGroup | None,
-    arguments: tuple[Any, ...],
-    value: Any,
+    arguments: tuple[object, ...],
+    value: object,
     error: Exception | None = None,
 ) -> None:
     """A service was invoked by this member, or, without a group, at it: a callback."""
@@ -171,10 +170,10 @@ def invoked(
     file = report_file(federation, member)
     if entry is None and not file:
         return
-    if (
-        service in _TARGETS and type(arguments[0]) is bytes
-    ):  # a server leaves the bytes of a handle as they came
-        arguments = (_TARGETS[service](arguments[0]), *arguments[1:])
+    if service in _TARGETS:
+        target = arguments[0]
+        if type(target) is bytes:  # a server leaves the bytes of a handle as they came
+            arguments = (_TARGETS[service](target), *arguments[1:])
     arguments = _as_called(federation, service, arguments)
     report: dict[str, object] = {
         "HLAfederate": member.handle,
@@ -193,15 +192,19 @@ def invoked(
         _record(step, member, file, report)
 
 
-def _as_called(federation: Federation, service: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+def _as_called(federation: Federation, service: str, arguments: tuple[object, ...]) -> tuple[object, ...]:
     """Without what its node added."""
     if service == "delete_region":
         return arguments[:1]
-    if service == "commit_region_modifications" and arguments and type(arguments[0]) is tuple:
-        arguments = (frozenset(handle for handle, _ in arguments[0]), *arguments[1:])
+    if service == "commit_region_modifications" and arguments:
+        rows = arguments[0]
+        if type(rows) is tuple:
+            arguments = (frozenset(handle for handle, _ in rows), *arguments[1:])
     place = timed_changes.PLACES.get(service)
-    if place is not None and len(arguments) > place and type(arguments[place]) is tuple:
-        arguments = (*arguments[:place], tso_queue.wrapped(federation, arguments[place][0]))
+    if place is not None and len(arguments) > place:
+        timed = arguments[place]
+        if type(timed) is tuple:
+            arguments = (*arguments[:place], tso_queue.wrapped(federation, timed[0]))
     return arguments
 
 
@@ -291,7 +294,7 @@ def text_of_error(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def argument(value: object) -> dict[str, object]:
+def argument(value: object) -> dict[str, str]:
     """An HLAargument: type, name and value in words.  The kernel knows no names of arguments; they follow from the types."""
     kind, name = _kind(value)
     return {"HLAargumentType": kind, "HLAargumentName": name, "HLAargumentValue": text(value)}
@@ -338,7 +341,7 @@ def camel_of_type(name: str) -> str:
     return name[:1].lower() + name[1:]
 
 
-def text(value: Any) -> str:
+def text(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -6,9 +6,9 @@ one report for each transportation of the object model.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
+from weft.fom.catalog import InteractionClassEntry
 from weft.kernel.mom.mom_objects import can_delete, modules_of, reflected, updated
 from weft.kernel.mom.mom_parameters import ParameterError, Parameters
 from weft.kernel.mom.mom_reports import FEDERATE, FEDERATION, heard, send
@@ -16,6 +16,7 @@ from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.mom_state import Counts
 from weft.kernel.state.step import Step
 from weft.model.handles import AttributeHandle, ObjectClassHandle, ObjectInstanceHandle
+from weft.model.records import Source
 
 # --- declarations ---------------------------------------------------------------------------------------------
 
@@ -78,7 +79,9 @@ def _subscribed(member: Member) -> list[dict[str, object]]:
     ]
 
 
-def _each(step: Step, member: Member, entry: Any, rows: list[dict[str, Any]]) -> None:
+def _each(
+    step: Step, member: Member, entry: InteractionClassEntry, rows: Sequence[Mapping[str, object]]
+) -> None:
     """One report for each row; one with a count of 0 if there is none."""
     for row in rows or [{}]:
         send(step, entry, HLAfederate=member.handle, HLAnumberOfClasses=len(rows), **row)
@@ -116,7 +119,7 @@ def _messages(name: str, list_name: str, counted: Callable[[Member], Counts]) ->
         held = sorted(counted(member).items())
         for way in federation.catalog.transportations:
             counts = [{keys[0]: cls, keys[1]: count} for (cls, used), count in held if used == way]
-            values: dict[str, Any] = {"HLAtransportation": way, list_name: counts}
+            values: dict[str, object] = {"HLAtransportation": way, list_name: counts}
             send(step, entry, HLAfederate=member.handle, **values)
 
     return answer
@@ -131,7 +134,7 @@ def instance_information(step: Step, member: Member, given: Parameters) -> None:
     entry = heard(step, f"{FEDERATE}.HLAreportObjectInstanceInformation")
     if entry is None:
         return
-    values: dict[str, Any] = {"HLAobjectInstance": handle, "HLAownedInstanceAttributeList": []}
+    values: dict[str, object] = {"HLAobjectInstance": handle, "HLAownedInstanceAttributeList": []}
     instance = federation.instances.get(handle)
     known_class = None if instance is None else federation.known_class(member, instance)
     if instance is not None and known_class is not None:
@@ -142,21 +145,20 @@ def instance_information(step: Step, member: Member, given: Parameters) -> None:
     send(step, entry, HLAfederate=member.handle, **values)
 
 
-def _module(sources: list[Any], index: int) -> str:
+def _module(sources: list[Source], index: int) -> str:
     """The text of a module, counted from 0 in the list of designators, where each stands once."""
     distinct = list({source.name: source for source in reversed(sources)}.values())[::-1]
     if not 0 <= index < len(distinct):
         raise ParameterError(f"HLAFOMmoduleIndicator is {index}; there are {len(distinct)} modules, from 0")
-    return str(distinct[index].data.decode("utf-8-sig", "replace"))
+    return distinct[index].data.decode("utf-8-sig", "replace")
 
 
 def federate_module(step: Step, member: Member, given: Parameters) -> None:
-    index = given.get("HLAFOMmoduleIndicator")
+    index = given.number("HLAFOMmoduleIndicator")
     text = _module(list(member.modules), index)
     entry = heard(step, f"{FEDERATE}.HLAreportFOMmoduleData")
     if entry is not None:
-        values = {"HLAFOMmoduleIndicator": index, "HLAFOMmoduleData": text}
-        send(step, entry, HLAfederate=member.handle, **values)
+        send(step, entry, HLAfederate=member.handle, HLAFOMmoduleIndicator=index, HLAFOMmoduleData=text)
 
 
 def deadline_misses(step: Step, member: Member, given: Parameters) -> None:
@@ -221,7 +223,7 @@ def points(step: Step, given: Parameters) -> None:
 def point_status(step: Step, given: Parameters) -> None:
     """Of a point that is pending; of any other, that nobody is about it."""
     federation = step.federation
-    label = given.get("HLAsyncPointName")
+    label = given.text("HLAsyncPointName")
     entry = heard(step, f"{FEDERATION}.HLAreportSynchronizationPointStatus")
     if entry is None:
         return
@@ -238,7 +240,7 @@ def point_status(step: Step, given: Parameters) -> None:
 
 
 def federation_module(step: Step, given: Parameters) -> None:
-    index = given.get("HLAFOMmoduleIndicator")
+    index = given.number("HLAFOMmoduleIndicator")
     text = _module(modules_of(step.federation), index)
     entry = heard(step, f"{FEDERATION}.HLAreportFOMmoduleData")
     if entry is not None:

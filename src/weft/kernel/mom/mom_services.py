@@ -6,8 +6,6 @@ Each becomes commands, given their place by the home like any other.  Those that
 
 from __future__ import annotations
 
-from typing import Any
-
 from weft.kernel.mom.mom_objects import SWITCHES
 from weft.kernel.mom.mom_parameters import (
     ParameterError,
@@ -29,6 +27,8 @@ from weft.kernel.services import ownership_transfers
 from weft.kernel.state import preconditions
 from weft.kernel.state.effects import Alarm
 from weft.kernel.state.step import Step
+from weft.model.deliveries import checked
+from weft.model.enums import OrderType
 from weft.model.errors import AttributeNotOwned, AttributeNotPublished
 from weft.model.handles import (
     AttributeHandle,
@@ -55,7 +55,7 @@ _TIME = time("HLAtimeStamp")
 _ACTIVE = plain("HLAactive")
 
 
-def _order(given: Parameters) -> object:
+def _order(given: Parameters) -> OrderType:
     return order(given, "HLAsendOrder")
 
 
@@ -150,7 +150,7 @@ def is_service(name: str) -> bool:
 def adjust_commands(name: str, given: Parameters) -> list[Command]:
     """What an HLAadjust of a federate comes to."""
     if name == "HLAsetTiming":
-        period = given.get("HLAreportPeriod")
+        period = given.number("HLAreportPeriod")
         if period < 0:
             raise ParameterError(f"HLAreportPeriod is {period}; it is a number of seconds, 0 for none")
         return [(MOM_ADJUST, ("timing", period))]
@@ -188,16 +188,22 @@ OLDER_ADJUSTMENTS = {
 ADJUSTMENTS = ("HLAsetTiming", "HLAmodifyAttributeState", "HLAsetSwitches")
 
 
-def adjust(step: Step, what: str, *arguments: Any) -> None:
+def adjust(step: Step, what: str, *arguments: object) -> None:
     federation = step.federation
     if what == "timing":
-        _set_timing(step, arguments[0])
+        _set_timing(step, checked(int, arguments[0]))
     elif what == "attribute":
-        _set_ownership(step, *arguments)
+        instance, attribute, owned = arguments
+        _set_ownership(
+            step,
+            checked(ObjectInstanceHandle, instance),
+            checked(AttributeHandle, attribute),
+            checked(bool, owned),
+        )
     elif what == GRANTED_ALONE:
         step.member.switches.non_regulated_grant = True
     elif federation.switch(what) != arguments[0]:
-        federation.switches[what] = arguments[0]
+        federation.switches[what] = checked(bool, arguments[0])
         step.note(None, "HLAautoProvide")
 
 

@@ -41,8 +41,8 @@ from weft.kernel.qos import consumers
 from weft.kernel.recording import call_rows, message_rows
 from weft.kernel.services import data_distribution, timed_changes
 from weft.kernel.state import preconditions
-from weft.kernel.state.absence import Absence
 from weft.kernel.state.effects import Callback, Effect, Refuse, Reply, Transmit
+from weft.kernel.state.federation import Absence
 from weft.kernel.state.parcels import Caller, Commit, Inform, Invocation, Request, Welcome
 from weft.kernel.state.sessions import NodeState, Session
 from weft.kernel.state.step import Step

@@ -13,7 +13,7 @@ has passed and somebody looks (`Node.tick`) or when it is done too late: to the 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from weft.channel.scheduling.urgency import Urgency
@@ -38,6 +38,7 @@ from weft.model.deliveries import (
 )
 from weft.model.enums import OrderType
 from weft.model.handles import FederateHandle, Handle, InteractionClassHandle, ObjectClassHandle
+from weft.model.json_types import Json, JsonObject
 from weft.model.packed import PackedValues
 from weft.model.records import CorrelatedEvent
 
@@ -55,11 +56,12 @@ class Wish:
         self.deadline = deadline  # 0: none
         self.said = urgency  # None: nothing
 
-    def data(self) -> list[Any]:
+    def data(self) -> tuple[list[int | float | None] | None, float]:
+        """The urgency that was said, as `urgency_from` takes it, and the deadline."""
         said = self.said
         if said is None:
-            return [None, self.deadline]
-        return [[said.preemption, said.sub, said.lead if said.dynamic else None], self.deadline]
+            return None, self.deadline
+        return [said.preemption, said.sub, said.lead if said.dynamic else None], self.deadline
 
 
 NOTHING = Wish(None, 0.0)
@@ -233,7 +235,7 @@ class Qos:
 
     # --- groups (qos.correlation) ---------------------------------------------------------------------
 
-    def correlate(self, turn: Turn, asked: list[Any], singly: bool, number: int = 0) -> int:
+    def correlate(self, turn: Turn, asked: Sequence[Json], singly: bool, number: int = 0) -> int:
         self._grouped = max(self._grouped + 1, number)
         made = Group(number or self._grouped, asked, singly, self._timers, self._fired)
         self.groups[made.number] = made
@@ -455,7 +457,7 @@ class Qos:
 
     # --- as plain data ----------------------------------------------------------------------------------------
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> JsonObject:
         """What the federate has asked for.  Groups begin anew, and nothing is late."""
         return {
             "classes": [[_word(kind), kind.number, *wish.data()] for kind, wish in self.classes.items()],

@@ -15,8 +15,7 @@ A dependency comes as plain data, as it can be sent and saved:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from weft.channel.correlation import (
     Arrival,
@@ -34,6 +33,7 @@ from weft.channel.scheduling.urgency import UNSCHEDULED
 from weft.channel.timers import Timers
 from weft.model.errors import ChannelError
 from weft.model.handles import AttributeHandle, Handle, InteractionClassHandle, ObjectClassHandle
+from weft.model.json_types import Json
 from weft.model.records import CorrelatedEvent
 
 Fired = Callable[[int, tuple[CorrelatedEvent, ...], float], None]
@@ -50,7 +50,7 @@ class Pattern:
         self.attributes = attributes
         self.sender = sender
 
-    def suits(self, lineage: list[Handle], values: Any, sender: str) -> bool:
+    def suits(self, lineage: list[Handle], values: list[Handle], sender: str) -> bool:
         if self.kind not in lineage or (self.sender and self.sender != sender):
             return False
         return not self.attributes or any(handle in self.attributes for handle in values)
@@ -59,7 +59,9 @@ class Pattern:
 class Group(Owner):
     """One dependency of a federate."""
 
-    def __init__(self, number: int, asked: list[object], singly: bool, timers: Timers, fired: Fired) -> None:
+    def __init__(
+        self, number: int, asked: Sequence[Json], singly: bool, timers: Timers, fired: Fired
+    ) -> None:
         self.number = number
         self.clears = False
         self.is_gateway = False
@@ -88,7 +90,7 @@ class Group(Owner):
         self._registration.clear()
 
     def offer(
-        self, lineage: list[Handle], event: CorrelatedEvent, values: object, sender: str, now: float
+        self, lineage: list[Handle], event: CorrelatedEvent, values: list[Handle], sender: str, now: float
     ) -> bool:
         """Is it one of its events?"""
         suits = tuple(
@@ -140,9 +142,14 @@ class Group(Owner):
         raise ChannelError(f"{str(data)[:100]} is no dependency; see docs/explanation/urgency.md")
 
 
-def _pattern(data: list[Any]) -> Pattern:
+def _pattern(data: Sequence[object]) -> Pattern:
     word, number, attributes, sender = data
-    if word not in ("interaction", "object") or not isinstance(number, int) or not isinstance(sender, str):
+    if (
+        word not in ("interaction", "object")
+        or not isinstance(number, int)
+        or not isinstance(attributes, (list, tuple))
+        or not isinstance(sender, str)
+    ):
         raise ChannelError(f"{str(data)[:100]} names no class to wait for; see docs/explanation/urgency.md")
     kind: Handle = (
         InteractionClassHandle.of(number) if word == "interaction" else ObjectClassHandle.of(number)

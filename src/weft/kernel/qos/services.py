@@ -6,17 +6,20 @@ Their arguments are plain data, so that they can come over the Federate Protocol
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TypeGuard
 
 from weft.channel.qos import DEEPEST
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
 from weft.kernel.qos import consumers
+from weft.kernel.qos.correlation import Group
 from weft.kernel.state import preconditions
 from weft.kernel.state.effects import LEAST_URGENT
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.step import Step
 from weft.model.errors import AttributeNotDefined, ChannelError, RTIinternalError
 from weft.model.handles import AttributeHandle, Handle, InteractionClassHandle, ObjectClassHandle
+from weft.model.json_types import Json, JsonObject
 
 SERVICES: tuple[str, ...] = (
     "set_class_qos",
@@ -32,7 +35,9 @@ SHORTEST = 0.001  # seconds of an interval
 MOST_GROUPS = 4096  # of one federate
 
 
-def set_class_qos(step: Step, word: str, number: int, urgency: list[object] | None, deadline: float) -> None:
+def set_class_qos(
+    step: Step, word: str, number: int, urgency: Sequence[int | float | None] | None, deadline: float
+) -> None:
     """For a class and those below it; no urgency and a deadline of 0: as if nothing had been said."""
     federation = step.federation
     kind = _class_handle(word, number)
@@ -42,7 +47,7 @@ def set_class_qos(step: Step, word: str, number: int, urgency: list[object] | No
     found.say(kind, consumers.Wish(consumers.urgency_from(urgency), float(deadline)))
 
 
-def query_qos(step: Step) -> dict[str, Any]:
+def query_qos(step: Step) -> JsonObject:
     """What holds for this federate: of each class urgency, deadline and misses, in plain data."""
     federation = step.federation
     found = _of(federation, step.member)
@@ -60,7 +65,7 @@ def query_qos(step: Step) -> dict[str, Any]:
     }
 
 
-def correlate(step: Step, asked: list[Any], singly: bool, number: int) -> int:
+def correlate(step: Step, asked: Sequence[Json], singly: bool, number: int) -> int:
     """The number by which its callbacks name it: that given, or with 0 one that is free."""
     federation = step.federation
     member = step.member
@@ -93,7 +98,7 @@ def _of(federation: Federation, member: Member) -> consumers.Qos:
     return found
 
 
-def _group(federation: Federation, member: Member, number: int) -> Any:
+def _group(federation: Federation, member: Member, number: int) -> Group:
     found = _of(federation, member).groups.get(number)
     if found is None:
         raise RTIinternalError(f"{member!r} has no correlation {number!r}; correlate returned its number")
@@ -121,18 +126,18 @@ def _check(urgency: object, deadline: object) -> None:
         raise RTIinternalError(f"an urgency has a sub-priority and a lead, not {sub!r} and {lead!r}")
 
 
-def _class_handle(word: Any, number: Any) -> Handle:
-    if word not in ("interaction", "object") or not _is_number(number):
+def _class_handle(word: object, number: object) -> Handle:
+    if not isinstance(word, str) or word not in ("interaction", "object") or not _is_number(number):
         raise RTIinternalError(f"{str(word)[:100]!r}, {str(number)[:100]!r} is no class")
     return consumers.class_handle(word, number)
 
 
-def _is_number(number: object) -> bool:
+def _is_number(number: object) -> TypeGuard[int]:
     """Of a handle."""
     return type(number) is int and 0 <= number < 1 << 28
 
 
-def _check_classes(federation: Federation, asked: Any, depth: int = 0) -> None:
+def _check_classes(federation: Federation, asked: object, depth: int = 0) -> None:
     """All that it waits for is in the object model, and it does not keep the node busy."""
     if not isinstance(asked, (list, tuple)) or not asked or depth > DEEPEST:
         raise RTIinternalError(
@@ -145,12 +150,9 @@ def _check_classes(federation: Federation, asked: Any, depth: int = 0) -> None:
             )
     elif asked[0] == "on" and len(asked) == 5:
         entry = _entry(federation, _class_handle(asked[1], asked[2]))
+        known = entry.attributes if isinstance(entry, ObjectClassEntry) else {}
         for number in asked[3]:
-            if (
-                not isinstance(entry, ObjectClassEntry)
-                or not _is_number(number)
-                or AttributeHandle.of(number) not in entry.attributes
-            ):
+            if not _is_number(number) or AttributeHandle.of(number) not in known:
                 raise AttributeNotDefined(
                     f"correlate: {entry.name} has no attribute with the number {number!r}"
                 )

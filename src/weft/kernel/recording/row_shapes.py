@@ -217,6 +217,9 @@ def _first(
     """The send, with whom it was decided that it is for; or its arrival, of which the sender's node has recorded that."""
     first = first_of(step, service, recipients.sender, name, items, order, transport)
     if recipients.sender.node != step.node:
+        if recipients.directed and recipients.destinations is not None:
+            # Ownership may have moved meanwhile: whom it is for here is decided here.
+            return with_way(first, [one.member.handle.number for one in recipients.here], ())
         return first
     footprint = recipients.footprint
     return with_way(first, recipients.destinations, () if footprint is None else tuple(footprint.channels))

@@ -9,9 +9,8 @@ Commits and subscriptions may be as of a logical time (`As`): what that leads to
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any
 
 from weft.interest import AttributeWish, Extent
 from weft.kernel.ddm import instance_regions, matching
@@ -35,6 +34,7 @@ from weft.model.errors import (
     RegionInUseForUpdateOrSubscription,
 )
 from weft.model.handles import (
+    AttributeHandle,
     DimensionHandle,
     InteractionClassHandle,
     ObjectClassHandle,
@@ -42,7 +42,7 @@ from weft.model.handles import (
     RegionHandle,
 )
 from weft.model.records import MessageRetractionReturn, RangeBounds
-from weft.model.time import LogicalTime
+from weft.model.time import LogicalTime, TimeValue
 
 COMMIT = "commit_region_modifications"
 
@@ -83,7 +83,9 @@ def set_range_bounds(
     found.template[dimension] = (lower, upper)
 
 
-def _require_dimension(held: Any, region: RegionHandle, dimension: DimensionHandle) -> None:
+def _require_dimension(
+    held: Container[DimensionHandle], region: RegionHandle, dimension: DimensionHandle
+) -> None:
     if dimension not in held:
         raise RegionDoesNotContainSpecifiedDimension(f"{region!r} does not have the dimension {dimension!r}")
 
@@ -100,7 +102,7 @@ def get_dimension_handle_set(step: Step, region: RegionHandle) -> frozenset[Dime
 
 def _bounds_of(
     federation: Federation, member: Member, region: RegionHandle
-) -> dict[DimensionHandle, tuple[int, int]]:
+) -> Mapping[DimensionHandle, tuple[int, int]]:
     """As last set, of one's own; as conveyed; as last committed, of another federate."""
     found = federation.ddm.regions.get(region)
     if found is None:
@@ -116,9 +118,11 @@ def _bounds_of(
     return {dimension: ranges[dimension.number] for dimension in found.dimensions}
 
 
-def prepare(federation: Federation, member: Member, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+def prepare(federation: Federation, member: Member, arguments: tuple[object, ...]) -> tuple[object, ...]:
     """At the federate's node, which alone knows what it has set: the command, with the bounds of each region."""
     regions = arguments[0]
+    if not isinstance(regions, Iterable):
+        raise TypeError(f"{regions!r} are no regions")
     rows = []
     for handle in sorted(regions):
         found = preconditions.region(federation, member, handle)
@@ -174,11 +178,10 @@ def _committed(
     return [region for region, _ in regions]
 
 
-def _until(following: list[Any]) -> Any:
+def _until(following: Sequence[tuple[TimeValue, object] | None]) -> TimeValue | None:
     """When the last of them changes again; None: one does not."""
-    if not following or None in following:
-        return None
-    return max([after[0] for after in following])
+    times = [after[0] for after in following if after is not None]
+    return max(times) if times and len(times) == len(following) else None
 
 
 def _index(federation: Federation, member: Member, regions: Iterable[RegionHandle]) -> None:
@@ -240,7 +243,7 @@ def _moved(step: Step, instances: list[Instance]) -> None:
     advisories.instances(step, instances)
 
 
-def delete_region(step: Step, region: RegionHandle, past: Any = None) -> None:
+def delete_region(step: Step, region: RegionHandle, past: TimeValue | None = None) -> None:
     """`past`: what is, for everybody, as the federate's node knows it."""
     member = step.member
     found = preconditions.region(step.federation, member, region)
@@ -257,9 +260,9 @@ def _drop(step: Step, region: RegionHandle) -> None:
     member = step.member
     changed = deliver_as_of.subscriptions(member, [region])
     for kind, what, _ in changed:  # such as are over, or never began
-        if what is None:
+        if isinstance(kind, InteractionClassHandle):
             member.declared.timed_receives.forget(kind, [(None, region)])
-        else:
+        elif what is not None:
             member.declared.timed.forget(kind, [(what, region)])
     timed_changes.untimed(step, changed)
     del step.federation.ddm.regions[region]
@@ -271,7 +274,7 @@ def _drop(step: Step, region: RegionHandle) -> None:
 def associate_regions_for_updates(
     step: Step,
     object_instance: ObjectInstanceHandle,
-    attributes_and_regions: preconditions.GivenPairs,
+    attributes_and_regions: instance_regions.GivenPairs,
 ) -> None:
     """Also of attributes that the member does not own: that counts from when it does."""
     federation = step.federation
@@ -287,7 +290,7 @@ def associate_regions_for_updates(
 def unassociate_regions_for_updates(
     step: Step,
     object_instance: ObjectInstanceHandle,
-    attributes_and_regions: preconditions.GivenPairs,
+    attributes_and_regions: instance_regions.GivenPairs,
 ) -> None:
     federation = step.federation
     member = step.member
@@ -302,7 +305,7 @@ def unassociate_regions_for_updates(
 def request_attribute_value_update_with_regions(
     step: Step,
     object_class: ObjectClassHandle,
-    attributes_and_regions: Iterable[Any],
+    attributes_and_regions: instance_regions.GivenPairs,
     tag: bytes,
 ) -> None:
     """Of the attributes that are updated where one of the regions is."""
@@ -315,7 +318,7 @@ def request_attribute_value_update_with_regions(
     for below in entry.family():
         for instance in federation.objects.of_class.get(below.handle, {}).values():
             where = matching.where_is(federation, instance) or {}
-            wanted: dict[Any, None] = {}
+            wanted: dict[AttributeHandle, None] = {}
             for attributes, regions in pairs:
                 for attribute in attributes:
                     available = federation.catalog.available_to_attribute(entry, attribute)
@@ -332,7 +335,7 @@ def request_attribute_value_update_with_regions(
 def subscribe_object_class_attributes_with_regions(
     step: Step,
     object_class: ObjectClassHandle,
-    attributes_and_regions: preconditions.GivenPairs,
+    attributes_and_regions: instance_regions.GivenPairs,
     update_rate: str = "",
     timed: As = None,
     active: bool = True,
@@ -361,7 +364,7 @@ def _write(
     pairs: preconditions.Pairs,
     wish: AttributeWish | None,
     timed: As,
-) -> Any:
+) -> TimeValue | None:
     """As of a time, or for all times; until when it holds."""
     declared = member.declared
     keys = [(attribute, region) for _, attribute, region in _named(object_class, pairs) if attribute]
@@ -377,7 +380,7 @@ def _write(
     return _until([histories[key].following(timed[0]) for key in keys])
 
 
-def _begin(federation: Federation, member: Member, timed: tuple[Any, int, Any]) -> None:
+def _begin(federation: Federation, member: Member, timed: tuple[TimeValue, int, TimeValue | None]) -> None:
     timed_changes.require_tbound(federation, member, timed)
     federation.ddm.timed = True
     if timed[2] is not None:
@@ -387,7 +390,7 @@ def _begin(federation: Federation, member: Member, timed: tuple[Any, int, Any]) 
 def _subscriptions_changed(
     step: Step,
     changed: list[Subscription],
-    until: Any,
+    until: TimeValue | None,
     timed: As,
     wholly: bool,
 ) -> None:
@@ -400,7 +403,7 @@ def _subscriptions_changed(
 def subscribe_object_class_attributes_passively_with_regions(
     step: Step,
     object_class: ObjectClassHandle,
-    attributes_and_regions: preconditions.GivenPairs,
+    attributes_and_regions: instance_regions.GivenPairs,
     update_rate: str = "",
     timed: As = None,
 ) -> None:
@@ -412,7 +415,7 @@ def subscribe_object_class_attributes_passively_with_regions(
 def unsubscribe_object_class_attributes_with_regions(
     step: Step,
     object_class: ObjectClassHandle,
-    attributes_and_regions: preconditions.GivenPairs,
+    attributes_and_regions: instance_regions.GivenPairs,
     timed: As = None,
 ) -> None:
     federation = step.federation
@@ -458,7 +461,7 @@ def _write_received(
     regions: list[RegionHandle],
     active: bool | None,
     timed: As,
-) -> object:
+) -> TimeValue | None:
     declared = member.declared
     keys = [(None, region) for region in regions]
     if timed is None:

@@ -131,7 +131,7 @@ def register_object_instance(
 def register_object_instance_with_regions(
     step: Step,
     object_class: ObjectClassHandle,
-    attributes_and_regions: preconditions.GivenPairs,
+    attributes_and_regions: instance_regions.GivenPairs,
     name: str | None = None,
 ) -> ObjectInstanceHandle:
     federation = step.federation

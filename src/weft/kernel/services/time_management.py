@@ -6,8 +6,6 @@ constrained is known to all nodes: its node asks the home for a command (`Turn.o
 
 from __future__ import annotations
 
-from typing import Any
-
 from weft.kernel.state.effects import Callback, Transmit
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.parcels import Retraction
@@ -31,10 +29,12 @@ from weft.model.errors import (
     TimeRegulationIsNotEnabled,
 )
 from weft.model.handles import FederateHandle, MessageRetractionHandle
+from weft.model.json_types import JsonObject
 from weft.model.records import TimeQueryReturn
 from weft.model.time import (
     HLAfloat64Interval,
     HLAinteger64Interval,
+    HLAinteger64TimeFactory,
     LogicalTime,
     LogicalTimeInterval,
     TimeValue,
@@ -391,12 +391,19 @@ def query_lookahead(step: Step) -> LogicalTimeInterval:
     member = step.member
     if not member.timing.regulating:
         raise TimeRegulationIsNotEnabled(f"{member!r} is not time-regulating")
-    factory: Any = step.federation.time
-    made: LogicalTimeInterval = factory.make_interval(member.timing.actual_lookahead())
-    return made
+    return lookahead_of(step.federation, member)
 
 
-def query_blocking(step: Step) -> dict[str, object]:
+def lookahead_of(federation: Federation, member: Member) -> LogicalTimeInterval:
+    """Its actual lookahead, as the federation's logical time interval."""
+    factory = federation.time
+    value: TimeValue = member.timing.actual_lookahead()
+    if isinstance(factory, HLAinteger64TimeFactory):
+        return factory.make_interval(int(value))
+    return factory.make_interval(value)
+
+
+def query_blocking(step: Step) -> JsonObject:
     """No service of the standard: whom the federate waits for."""
     return blocking.blocking(step, step.member)
 

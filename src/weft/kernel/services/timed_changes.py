@@ -22,7 +22,7 @@ waits for it already comes all the same.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from weft.kernel.ddm import matching_at_time
 from weft.kernel.message import deliver_as_of, pipeline
@@ -32,7 +32,7 @@ from weft.kernel.state.messages import Interaction, Update, attributes_of
 from weft.kernel.state.parcels import Data, Settled
 from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import GRANTED, NMR, NMRA
-from weft.kernel.state.topics import NEVER, Change, Condition, LoggedMessage
+from weft.kernel.state.topics import NEVER, Change, Condition, LoggedMessage, Topic
 from weft.kernel.time import galt_exchange, grants, stamps
 from weft.model.deliveries import DeliveredInteraction, Delivery, ParameterValues, Reflection
 from weft.model.errors import InvalidLogicalTime, TimeRegulationIsNotEnabled
@@ -44,7 +44,7 @@ from weft.model.handles import (
     RegionHandle,
 )
 from weft.model.packed import PackedValues
-from weft.model.time import TimeValue
+from weft.model.time import HLAfloat64Time, HLAinteger64Time, TimeValue
 from weft.ordering.stamped import Stamped
 
 PLACES: Final = {
@@ -62,19 +62,23 @@ As = tuple[TimeValue, int, TimeValue | None] | None
 """As of when: the time, the number of the call, and what is past for everybody, as the federate's node knows it."""
 
 Subscription = tuple[ObjectClassHandle | InteractionClassHandle, AttributeHandle | None, RegionHandle]
+"""The class, the attribute (None: an interaction class) and the region."""
 
 
 # --- at the federate's node ---------------------------------------------------------------------------------------
 
 
 def prepare(
-    federation: Federation, member: Member, service: str, number: int, arguments: tuple[Any, ...]
-) -> tuple[Any, ...]:
+    federation: Federation, member: Member, service: str, number: int, arguments: tuple[object, ...]
+) -> tuple[object, ...]:
     """The arguments of the command; if it has a time, the federate is held from now on."""
     place = PLACES[service]
     if len(arguments) <= place or arguments[place] is None:
         return arguments[:place]
-    value = stamps.time_value(federation, arguments[place])
+    time = arguments[place]
+    if not isinstance(time, (HLAinteger64Time, HLAfloat64Time)):
+        raise InvalidLogicalTime(f"federation {federation.name!r} uses {federation.time.name}, got {time!r}")
+    value = stamps.time_value(federation, time)
     if not member.timing.regulating:
         raise TimeRegulationIsNotEnabled(
             f"{member!r} is not time-regulating: only what it promises says that nothing changes before a time; "
@@ -181,7 +185,7 @@ def _keeping(message: Stamped, still: Delivery | None) -> Condition:
 
 def _enter(
     federation: Federation, member: Member, changed: list[Subscription]
-) -> list[tuple[Any, frozenset[int]]]:
+) -> list[tuple[Topic, frozenset[int]]]:
     """Into the lists here: the topics, and the cells in which something may have changed."""
     found = []
     for topic in list(federation.distribution.topics.values()):
@@ -198,7 +202,7 @@ def _enter(
 def carried_out(
     step: Step,
     changed: list[Subscription],
-    until: TimeValue,
+    until: TimeValue | None,
     timed: tuple[TimeValue, int, TimeValue | None],
     wholly: bool,
 ) -> None:

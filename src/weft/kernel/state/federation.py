@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft.fom.catalog import Catalog, ObjectClassEntry
 from weft.interest import Declarations, Declared
-from weft.kernel.state.absence import Absence
 from weft.kernel.state.effects import Callback
 from weft.kernel.state.mom_state import MomState, Tally
 from weft.kernel.state.rate_state import Paces
@@ -33,8 +32,9 @@ from weft.model.handles import (
     ObjectInstanceHandle,
     TransportationTypeHandle,
 )
+from weft.model.json_types import JsonObject
 from weft.model.recording import Pattern, Recorder
-from weft.model.records import Source
+from weft.model.records import Source, absence_words
 from weft.model.time import LogicalTimeFactory
 
 if TYPE_CHECKING:
@@ -72,6 +72,28 @@ class Switches:
         self.send_service_reports_to_file = False
         # Of 2010, where no switch says it: time advances though nobody regulates.
         self.non_regulated_grant = False
+
+
+class Absence:
+    """Nothing comes from a federate, as its host sees it.  Times are of the node's clock.
+
+    Who waits for it is told why, since when, and until when that may last.
+    """
+
+    def __init__(self, why: str, since: float, until: float) -> None:
+        self.why = why  # LOST or SILENT
+        self.since = since
+        self.until = until
+
+    def data(self, now: float) -> JsonObject:
+        seconds, left = self._times(now)
+        return {"why": self.why, "seconds": seconds, "left": left}
+
+    def words(self, now: float) -> str:
+        return absence_words(self.why, *self._times(now))
+
+    def _times(self, now: float) -> tuple[float, float]:
+        return round(max(0.0, now - self.since), 1), round(max(0.0, self.until - now), 1)
 
 
 class Member:

@@ -124,7 +124,9 @@ class Topic:
             self.interest.lists.update(update.placed.cells, update)
             logged.entered.append((self, update))
 
-    def between(self, cells: Iterable[int] | None, time: TimeValue, until: TimeValue) -> list[LoggedMessage]:
+    def between(
+        self, cells: Iterable[int] | None, time: TimeValue, until: TimeValue | None
+    ) -> list[LoggedMessage]:
         """What the log has of these cells (None: of all) in [time, until)."""
         lists = self.interest.lists
         found = lists.between(list(lists.lists) if cells is None else cells, time, until)

@@ -13,8 +13,8 @@ from weft.fom.orders import NAMES
 from weft.kernel.state.federation import Federation
 from weft.kernel.state.mom_state import Counts, Tally
 from weft.model.handles import Handle
+from weft.model.json_types import JsonObject
 
-Facts = dict[str, object]
 _ORDERS = {order: name for name, order in NAMES.items()}
 _MOM = ("HLAobjectRoot.HLAmanager.HLAfederate", "HLAobjectRoot.HLAmanager.HLAfederation")
 
@@ -26,7 +26,7 @@ def instances(federation: Federation) -> int:
     return len(federation.instances) - sum(len(one) for one in own)
 
 
-def classes(federation: Federation, node: str) -> dict[str, Facts]:
+def classes(federation: Federation, node: str) -> dict[str, JsonObject]:
     """Those that somebody publishes or subscribes to, and those above them."""
     publishers: dict[Handle, dict[str, None]] = {}
     subscribers: dict[Handle, dict[str, None]] = {}
@@ -45,7 +45,7 @@ def classes(federation: Federation, node: str) -> dict[str, Facts]:
     tallies = [one.tally for one in federation.members.values() if one.node == node]
     sent, received = _messages([*tallies, federation.mom.former_tally])
     catalog = federation.catalog
-    found: dict[str, Facts] = {}
+    found: dict[str, JsonObject] = {}
     for entry in _shown(catalog, {**publishers, **subscribers}):
         handle = entry.handle
         facts = found[entry.name] = {

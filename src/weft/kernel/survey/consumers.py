@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from weft.kernel.qos.consumers import Qos, Wish
 from weft.kernel.state.effects import LEAST_URGENT
 from weft.kernel.state.federation import Federation
+from weft.model.json_types import JsonObject
 
-Facts = dict[str, Any]
 
-
-def consumers(federation: Federation) -> dict[str, Facts]:
+def consumers(federation: Federation) -> dict[str, JsonObject]:
     return {one.member.name: _consumer(one) for one in federation.qos.attended.values()}
 
 
-def _consumer(qos: Qos) -> Facts:
-    found: Facts = {
+def _consumer(qos: Qos) -> JsonObject:
+    told = _classes(qos)
+    found: JsonObject = {
         "queue": len(qos.open),
         "handed": qos.handed,
         "missed": sum(qos.missed.values()),
-        "classes": _classes(qos),
+        "classes": told,
         "recent": [list(one) for one in qos.recent],
     }
-    urgent = [one["priority"] for one in found["classes"].values() if "priority" in one]
+    urgent = [priority for one in told.values() if isinstance(priority := one.get("priority"), int)]
     if urgent:
         found["priority"] = min(urgent)
     return found
 
 
-def _classes(qos: Qos) -> dict[str, Facts]:
+def _classes(qos: Qos) -> dict[str, JsonObject]:
     """Those that it has said something of, and those of which it was handed callbacks with a deadline."""
-    found: dict[str, Facts] = {}
+    found: dict[str, JsonObject] = {}
     for handle, wish in qos.classes.items():
         entry = qos.entry(handle)
         if entry is not None:
@@ -45,8 +43,8 @@ def _classes(qos: Qos) -> dict[str, Facts]:
     return found
 
 
-def _said(wish: Wish) -> Facts:
-    found: Facts = {}
+def _said(wish: Wish) -> JsonObject:
+    found: JsonObject = {}
     if wish.urgency.preemption < LEAST_URGENT:
         found["priority"] = wish.urgency.preemption
     if wish.deadline:

@@ -11,15 +11,14 @@ from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.time_state import FLUSH, GRANTED, SERVICE_NAMES, Report
 from weft.kernel.time import blocking, galt_exchange
 from weft.model.handles import FederateHandle
+from weft.model.json_types import JsonObject
 from weft.model.records import PAUSED_BY
 from weft.ordering.galt import Bound
 
-Facts = dict[str, object]
-
 
 def federates(
-    federation: Federation, node: str, now: float, sessions: Mapping[int, Facts]
-) -> dict[str, Facts]:
+    federation: Federation, node: str, now: float, sessions: Mapping[int, JsonObject]
+) -> dict[str, JsonObject]:
     behind = names_behind(federation, node)
     paused = federation.saves.saving is not None or federation.saves.restoring is not None
     return {
@@ -34,11 +33,11 @@ def _federate(
     node: str,
     now: float,
     behind: list[str],
-    sessions: Mapping[int, Facts],
+    sessions: Mapping[int, JsonObject],
     paused: bool,
-) -> Facts:
+) -> JsonObject:
     timing = member.timing
-    found: Facts = {
+    found: JsonObject = {
         "handle": member.handle.number,
         "type": member.kind,
         "node": member.node,
@@ -68,7 +67,7 @@ def _federate(
 
 
 def _add_time(
-    found: Facts,
+    found: JsonObject,
     federation: Federation,
     member: Member,
     node: str,

@@ -9,11 +9,10 @@ from weft.kernel.state.federation import Federation
 from weft.kernel.state.save_state import AskedSave, Saving
 from weft.model.enums import SaveStatus
 from weft.model.handles import FederateHandle
+from weft.model.json_types import JsonObject
 
-Facts = dict[str, object]
 
-
-def points(federation: Federation) -> dict[str, Facts]:
+def points(federation: Federation) -> dict[str, JsonObject]:
     return {
         label: {
             "tag": readable(point.tag),
@@ -24,7 +23,7 @@ def points(federation: Federation) -> dict[str, Facts]:
     }
 
 
-def save(federation: Federation, node: str) -> dict[str, Facts]:
+def save(federation: Federation, node: str) -> dict[str, JsonObject]:
     """The one that is under way; else the one that waits for its time; else one that is being asked about."""
     going = federation.saves.saving
     if going is not None:
@@ -32,7 +31,7 @@ def save(federation: Federation, node: str) -> dict[str, Facts]:
     home = federation.home == node
     if federation.saves.scheduled is not None:
         label, time = federation.saves.scheduled
-        found: Facts = {"label": label, "state": "scheduled", "time": time.value}
+        found: JsonObject = {"label": label, "state": "scheduled", "time": time.value}
         if home:
             late = [one.handle for one in timed_saves.not_there(federation)]
             found["waits_for"] = names(federation, late)
@@ -46,12 +45,12 @@ def save(federation: Federation, node: str) -> dict[str, Facts]:
     return {}
 
 
-def _going(federation: Federation, going: Saving) -> Facts:
+def _going(federation: Federation, going: Saving) -> JsonObject:
     """First everybody has to begin, then to complete; then the home's host writes it."""
     told = [one for one, status in going.status.items() if status is SaveStatus.FEDERATE_INSTRUCTED_TO_SAVE]
     busy = [one for one, status in going.status.items() if status is SaveStatus.FEDERATE_SAVING]
     state = "writing" if going.writing else "instructed" if told else "saving"
-    found: Facts = {"label": going.label, "state": state, "waits_for": names(federation, [*told, *busy])}
+    found: JsonObject = {"label": going.label, "state": state, "waits_for": names(federation, [*told, *busy])}
     if going.time is not None:
         found["time"] = going.time.value
     if going.failure is not None:
@@ -70,11 +69,11 @@ def _silent(federation: Federation, asked: AskedSave) -> list[str]:
     ]
 
 
-def restore(federation: Federation) -> dict[str, Facts]:
+def restore(federation: Federation) -> dict[str, JsonObject]:
     going = federation.saves.restoring
     if going is None:
         return {}
-    found: Facts = {"label": going.label, "state": "requested", "waits_for": []}
+    found: JsonObject = {"label": going.label, "state": "requested", "waits_for": []}
     if going.data is not None:
         found["state"] = "restoring"
         found["waits_for"] = names(federation, [one for one in going.handles if one not in going.done])

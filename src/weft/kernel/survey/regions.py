@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from weft.interest import Extent
 from weft.kernel.state.federation import Federation
 from weft.kernel.state.region_state import OwnedRegion
 from weft.kernel.state.traffic import ChannelCounts
 from weft.model.handles import InteractionClassHandle
-
-Facts = dict[str, Any]
+from weft.model.json_types import JsonObject
 
 MOST: Final = 2000
 """Regions that are told; how many more there are is told, too."""
 
 
-def regions(federation: Federation) -> Facts:
+def regions(federation: Federation) -> JsonObject:
     """Those that have been committed: nobody but their owner knows of others."""
     entries = federation.catalog.dimensions.values()
     named = {entry.handle.number: entry.name for entry in entries}
@@ -24,16 +23,17 @@ def regions(federation: Federation) -> Facts:
     mim = federation.catalog.model.mim
     own = {} if mim is None else mim.dimensions
     used = {number for _, extent in committed for number in extent.dimensions}
-    found: Facts = {
+    table: dict[str, JsonObject] = {}
+    found: JsonObject = {
         "dimensions": {
             entry.name: entry.upper_bound
             for entry in entries
             if entry.name not in own or entry.handle.number in used
         },
-        "regions": {},
+        "regions": table,
     }
     for region, extent in committed[:MOST]:
-        _add(found["regions"], federation, region, extent, named)
+        _add(table, federation, region, extent, named)
     if len(committed) > MOST:
         found["regions_left_off"] = len(committed) - MOST
     cells = federation.channels.partitions(federation)
@@ -43,7 +43,7 @@ def regions(federation: Federation) -> Facts:
 
 
 def _add(
-    table: dict[str, Facts],
+    table: dict[str, JsonObject],
     federation: Federation,
     region: OwnedRegion,
     extent: Extent,

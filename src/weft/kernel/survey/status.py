@@ -5,20 +5,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from weft.kernel.federation import operator
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.time_state import FLUSH, GRANTED, SERVICE_NAMES
 from weft.kernel.survey import classes, federates
 from weft.kernel.time import galt_exchange
+from weft.model.json_types import JsonObject
 
 
-def status(federations: dict[str, Federation], node: str, now: float) -> list[dict[str, object]]:
+def status(federations: dict[str, Federation], node: str, now: float) -> list[JsonObject]:
     return [_federation(federation, node, now) for federation in federations.values()]
 
 
-def _federation(federation: Federation, node: str, now: float) -> dict[str, object]:
+def _federation(federation: Federation, node: str, now: float) -> JsonObject:
     federation.count_up()
     behind = federates.names_behind(federation, node)
     paused = operator.paused_facts(federation, now)
@@ -37,12 +36,10 @@ def _federation(federation: Federation, node: str, now: float) -> dict[str, obje
     }
 
 
-def _member(
-    federation: Federation, member: Member, node: str, now: float, behind: list[str]
-) -> dict[str, object]:
+def _member(federation: Federation, member: Member, node: str, now: float, behind: list[str]) -> JsonObject:
     """Of a member elsewhere the home knows what it last reported, other nodes only its name and place."""
     timing = member.timing
-    found: dict[str, Any] = {
+    found: JsonObject = {
         "name": member.name,
         "type": member.kind,
         "node": member.node,

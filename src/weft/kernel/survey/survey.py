@@ -16,15 +16,14 @@ each federate; sections that are not asked for cost nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from weft.kernel.federation import operator
 from weft.kernel.mom.mom_objects import VERSION
 from weft.kernel.state.federation import Federation
 from weft.kernel.survey import classes, consumers, federates, progress, regions
 from weft.model.errors import RTIinternalError
-
-Facts = dict[str, Any]
+from weft.model.json_types import JsonObject
 
 SECTIONS: Final = ("federates", "classes", "regions", "consumers", "fabric", "server", "recording")
 """What may be asked for; `federates` is always in the answer."""
@@ -33,11 +32,11 @@ SECTIONS: Final = ("federates", "classes", "regions", "consumers", "fabric", "se
 class Surroundings:
     """What the host of a node adds.  Each host has one of its own; without one there is only what the kernel knows."""
 
-    def of_node(self, sections: frozenset[str], now: float) -> Facts:
+    def of_node(self, sections: frozenset[str], now: float) -> JsonObject:
         """Beside the federations: `wall`, and the sections `server`, `fabric`, `recording`."""
         return {}
 
-    def of_sessions(self, now: float) -> Mapping[int, Facts]:
+    def of_sessions(self, now: float) -> Mapping[int, JsonObject]:
         """Of the federates that are connected here, by the kernel's number of their session."""
         return {}
 
@@ -45,10 +44,10 @@ class Surroundings:
 def survey(
     federations: Mapping[str, Federation],
     node: str,
-    asked: Any,
+    asked: object,
     now: float,
     surroundings: Surroundings | None,
-) -> Facts:
+) -> JsonObject:
     sections = chosen(asked)
     around = Surroundings() if surroundings is None else surroundings
     sessions = around.of_sessions(now)
@@ -64,7 +63,7 @@ def survey(
     }
 
 
-def chosen(asked: Any) -> frozenset[str]:
+def chosen(asked: object) -> frozenset[str]:
     """The sections of a question; none named: all."""
     if not isinstance(asked, (list, tuple)) or not all(isinstance(one, str) for one in asked):
         raise RTIinternalError(f"the sections of a survey are a list of names, not {asked!r}")
@@ -77,10 +76,14 @@ def chosen(asked: Any) -> frozenset[str]:
 
 
 def _federation(
-    federation: Federation, node: str, sections: frozenset[str], now: float, sessions: Mapping[int, Facts]
-) -> Facts:
+    federation: Federation,
+    node: str,
+    sections: frozenset[str],
+    now: float,
+    sessions: Mapping[int, JsonObject],
+) -> JsonObject:
     federation.count_up()
-    found: Facts = {
+    found: JsonObject = {
         "home": federation.home,
         "instances": classes.instances(federation),
         "strategy": federation.channels.name,

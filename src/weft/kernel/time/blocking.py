@@ -9,6 +9,7 @@ from weft.kernel.state.time_state import FLUSH, GRANTED, NMR, NMRA, SERVICE_NAME
 from weft.kernel.state.turn import Turn
 from weft.kernel.time import galt_exchange
 from weft.model.handles import FederateHandle
+from weft.model.json_types import JsonObject
 from weft.model.time import TimeValue
 from weft.ordering.galt import Bound
 
@@ -63,7 +64,7 @@ def remind(step: Step) -> None:
             arm(turn, member)
 
 
-def blocking(step: Step, member: Member) -> dict[str, object]:
+def blocking(step: Step, member: Member) -> JsonObject:
     """Whom a member waits for, in plain data."""
     federation = step.federation
     timing = member.timing
@@ -75,7 +76,7 @@ def blocking(step: Step, member: Member) -> dict[str, object]:
         "requested": _asked(timing),
         "seconds": round(step.now - timing.since, 3) if timing.since else 0.0,
         "galt": None if galt is None else galt[0],
-        "settling": [list(one) for one in settling(member)],
+        "settling": [[time, nodes] for time, nodes in settling(member)],
         "blocked_by": []
         if timing.mode == GRANTED or only_halted(federation, member, galt)
         else [
@@ -91,7 +92,8 @@ def blocking(step: Step, member: Member) -> dict[str, object]:
 def _asked(timing: Timing) -> TimeValue | None:
     if timing.mode == GRANTED:
         return None
-    return timing.flushing if timing.stalled else timing.requested
+    asked: TimeValue | None = timing.flushing if timing.stalled else timing.requested
+    return asked
 
 
 def halted_by(federation: Federation, member: Member) -> str:
@@ -146,9 +148,9 @@ def settling(member: Member) -> list[tuple[TimeValue, list[str]]]:
     ]
 
 
-def _blocker(step: Step, report: Report) -> dict[str, object]:
+def _blocker(step: Step, report: Report) -> JsonObject:
     found = step.federation.members.get(FederateHandle.of(report.federate))
-    told: dict[str, object] = {
+    told: JsonObject = {
         "federate": "?" if found is None else found.name,
         "node": "?" if found is None else found.node,
         "state": SERVICE_NAMES[report.mode],

@@ -136,7 +136,7 @@ def _bound(federation: Federation, table: Timetable, member: Member, report: Rep
 
 def next_time(table: Timetable, member: Member, report: Report) -> TimeValue:
     """What a federate that asks to advance may be granted: no less, as far as messages are known."""
-    time = report.requested
+    time: TimeValue = report.requested
     if report.mode in (NMR, NMRA):
         if report.head is not None:
             time = min(time, report.head)

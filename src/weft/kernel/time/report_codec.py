@@ -10,7 +10,7 @@ is the integer 0, and becomes 0.0 among the others.
 from __future__ import annotations
 
 import struct
-from typing import Any, Final
+from typing import Final
 
 from weft.kernel.state.time_state import FLUSH, Report
 from weft.model.time import TimeValue
@@ -74,7 +74,7 @@ def _unpack_long(data: bytes, at: int) -> tuple[int, int]:
     return int.from_bytes(data[at + 1 : end], "big", signed=True), end
 
 
-def _is_float(value: object) -> bool:
+def _is_float(value: TimeValue) -> bool:
     return isinstance(value, float)
 
 
@@ -103,7 +103,7 @@ def pack_report(report: Report) -> bytes:
         )
 
 
-def _is_nan(value: object) -> bool:
+def _is_nan(value: TimeValue) -> bool:
     return bool(value != value)
 
 
@@ -111,17 +111,17 @@ def unpack_report(data: bytes, at: int) -> tuple[Report, int]:
     """The report, and where it ends.  Raises struct.error, IndexError or ValueError if there is none."""
     form = data[at]
     end = at + _FIXED
-    values: Any
     if form == FLOAT:
         values = _unpack_floats(data, at)
     elif form == INT:
         values = _unpack_ints(data, at)
     elif form == LONG:
-        values = list(_unpack_head(data, at))
+        numbers = []
         end = at + 6
         for _ in range(6):
             number, end = _unpack_long(data, end)
-            values.append(number)
+            numbers.append(number)
+        values = (*_unpack_head(data, at), *numbers)
     else:
         raise ValueError(f"there is no report of form {form}")
     _, federate, flags, time, requested, lookahead, floor, reached, head = values

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from weft.kernel.ddm.recipient import count, for_member
 from weft.kernel.recording import order_rows
@@ -19,7 +19,7 @@ from weft.model.deliveries import Delivery, Reflection, Removal, message_number
 from weft.model.enums import OrderType
 from weft.model.handles import AttributeHandle, ObjectInstanceHandle
 from weft.model.packed import PackedValues
-from weft.model.time import LogicalTime, TimeValue
+from weft.model.time import HLAinteger64TimeFactory, LogicalTime, TimeValue
 from weft.ordering.galt import Bound
 from weft.ordering.stamped import Key, Stamped
 
@@ -31,9 +31,12 @@ Content = Delivery | Message
 
 def wrapped(federation: Federation, value: TimeValue) -> LogicalTime:
     """A number as the federation's logical time, which ends somewhere."""
-    factory: Any = federation.time
-    made: LogicalTime = factory.make_final() if value >= factory.final else factory.make_time(value)
-    return made
+    factory = federation.time
+    if value >= factory.final:
+        return factory.make_final()
+    if isinstance(factory, HLAinteger64TimeFactory):
+        return factory.make_time(int(value))
+    return factory.make_time(value)
 
 
 def hand(step: Step, member: Member, delivery: Delivery, order: OrderType, message: Message) -> None:

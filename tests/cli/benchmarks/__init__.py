@@ -1,0 +1,1 @@
+"""That the benchmarks measure what they say."""

@@ -1,0 +1,140 @@
+"""Messages from everybody to everybody: what a server keeps for a pair of sender and receiver, and after all have been read."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.raw_client import Gunner, frame
+from support.server_in_thread import WAIT, eventually, serving
+from weft.host import causes as causes_module
+from weft.host.causes import NamedCauses
+from weft.host.server.server import Server
+from weft.model.recording import EACH, Pattern, rows_in, spread
+
+FEDERATES = 12
+
+
+def kept(server: Server) -> list[tuple[int, int, int]]:
+    """For each session: bytes to be sent again, bytes that wait to be sent, messages in both."""
+    return [
+        (one.wire.unacknowledged_bytes, one.unread + one.wire.untaken_bytes, one.wire.unacknowledged)
+        for one in server.sessions.values()
+    ]
+
+
+def shapes_of(server: Server) -> list[tuple[Pattern, ...]]:
+    """Those of what was sent, as the recorder's book has them."""
+    (federation,) = server.board.node.federations.values()
+    recorder: Any = federation.recorder
+    return [shape for shape in recorder._shapes if ("kind", "send") in shape[0]]
+
+
+def test_what_everybody_has_read_leaves_nothing_but_references(tmp_path: Path) -> None:
+    """A pair of sender and receiver costs a reference, in the book of a recorded run, too; histories and queues are empty."""
+    with serving(record=str(tmp_path)) as running:
+        all_of_them = [Gunner(running.ports["tcp"]) for _ in range(FEDERATES)]
+        for number, gunner in enumerate(all_of_them):
+            gunner.raw.send(gunner.shot(bytes([number]) * 50))
+        for gunner in all_of_them:
+            for _ in range(FEDERATES):  # its answer, and the others' shots
+                gunner.raw.receive()
+        for gunner in all_of_them:
+            raw = gunner.raw
+            raw.number += 1
+            raw.send(frame(3, raw.number, raw.session, raw.last))  # a heartbeat, which acknowledges
+        assert eventually(lambda: running.ask(kept) == [(0, 0, 0)] * FEDERATES)
+        shapes = running.ask(shapes_of)
+        assert len(shapes) == FEDERATES
+        receivers: dict[str, set[int]] = {}
+        for shape in shapes:
+            first, deliveries = shape
+            assert rows_in(shape) == FEDERATES
+            sender = dict(first)["federate"]
+            column, each = deliveries[-1]
+            assert column == EACH
+            assert sorted(dict(one)["federate"] for one in each) == list(dict(first)["destinations"])
+            assert sender not in dict(first)["destinations"]
+            for one in each:
+                receivers.setdefault(dict(one)["name"], set()).add(id(one))
+        assert len(receivers) == FEDERATES
+        assert all(len(objects) == 1 for objects in receivers.values()), "each is there once, for all senders"
+
+        def recipients(server: Server) -> int:
+            (federation,) = server.board.node.federations.values()
+            sent = [one for one in federation.kept_recipients if len(one.here) == FEDERATES - 1]
+            assert len(sent) == FEDERATES
+            return len({id(one) for found in sent for one in found.here})
+
+        assert running.ask(recipients) == FEDERATES
+
+
+def test_what_many_send_at_once_goes_to_each_in_one_write() -> None:
+    """A message to a crowd is as many writes; those of others that have come by then go with it.  Each hears all, once."""
+    many = 24
+    with serving() as running:
+        crowd = [Gunner(running.ports["tcp"]) for _ in range(many)]
+        before = running.ask(lambda server: (server.board.frames, server.board.writes))
+        all_sent, stands = threading.Event(), threading.Event()
+
+        def stand_still() -> None:
+            stands.set()
+            assert all_sent.wait(WAIT)
+
+        running.loop.call_soon_threadsafe(stand_still)
+        assert stands.wait(WAIT)
+        for number, gunner in enumerate(crowd):
+            gunner.raw.send(gunner.shot(bytes([number]) * 50))
+        all_sent.set()
+        for number, gunner in enumerate(crowd):
+            heard = [
+                found.payload for found in (gunner.raw.receive() for _ in range(many)) if found.kind == 22
+            ]
+            shots = [one for one in range(many) if any(bytes([one]) * 50 in payload for payload in heard)]
+            assert len(heard) == len(shots) == many - 1
+            assert number not in shots
+        frames, writes = running.ask(lambda server: (server.board.frames, server.board.writes))
+        assert frames - before[0] == many * many
+        assert writes - before[1] <= 4 * many, "one for each message and receiver would be many more"
+
+
+ROWS = st.lists(
+    st.tuples(
+        st.dictionaries(st.sampled_from("abc"), st.integers(), min_size=1),
+        st.lists(st.dictionaries(st.sampled_from("de"), st.integers()), max_size=3),
+    ),
+    min_size=1,
+)
+
+
+@given(ROWS)
+def test_a_shape_is_all_its_rows(rows: list[tuple[dict[str, int], list[dict[str, int]]]]) -> None:
+    made: list[Pattern] = []
+    meant: list[dict[str, int]] = []
+    for common, others in rows:
+        pattern: Pattern = tuple(common.items())
+        if others:
+            pattern = (*pattern, (EACH, tuple(tuple(one.items()) for one in others)))
+        made.append(pattern)
+        meant += [common | one for one in others] or [common]
+    assert spread(tuple(made)) == meant
+    assert rows_in(tuple(made)) == len(meant)
+
+
+@given(st.lists(st.integers(1, 3), max_size=200), st.integers(0, 2**31 - 1))
+def test_the_latest_callbacks_are_known_however_few_slots_there_were(steps: list[int], first: int) -> None:
+    """Numbers of frames have gaps, those of responses; and they begin again at 0."""
+    causes, numbers = NamedCauses(), [first]
+    for step in steps:
+        numbers.append((numbers[-1] + step) % 2**31)
+    for place, number in enumerate(numbers):
+        causes.put(number, 7, place)
+    causes.answered(numbers[-1], False)
+    for place, number in enumerate(numbers):
+        causes.answered(number, False)
+        assert causes.cause(numbers[-1]) == (7, place)
+    assert causes._slots <= max(causes_module._FEW, 4 * 3 * len(numbers))
