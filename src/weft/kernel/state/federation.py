@@ -21,7 +21,7 @@ from weft.kernel.state.rate_state import Paces
 from weft.kernel.state.region_state import Placement, RegionState
 from weft.kernel.state.save_state import SaveState
 from weft.kernel.state.time_state import FederationTime, Timing
-from weft.kernel.state.traffic import Spread, Traffic
+from weft.kernel.state.traffic import Traffic
 from weft.model.enums import OrderType, ResignAction
 from weft.model.handles import (
     AttributeHandle,
@@ -38,6 +38,7 @@ from weft.model.records import Source, absence_words
 from weft.model.time import LogicalTimeFactory
 
 if TYPE_CHECKING:
+    from weft.kernel.ddm.channels import Channels
     from weft.kernel.message.causal_order import CausalOrder
     from weft.kernel.message.deliver_as_of import DeliveryAsOf
     from weft.kernel.qos.consumers import ClassSchedule, Qos
@@ -150,7 +151,7 @@ class Member:
         self.holds = False  # it is time-constrained, or has QoS: not everything may be handed to it at once
         # At its own node: what it has said of urgency, deadlines and groups (`qos.consumers`).
         self.qos: Qos | None = None
-        self.saved_qos: Any = None  # of a federation made of a save: what it had said then
+        self.saved_qos: dict[str, Any] | None = None  # of a federation made of a save: what it had said then
         self.recorded = False  # its file of service reports has been begun
         self.waiting = 0  # messages it has not read yet, as its host last said
         self.absence: Absence | None = (
@@ -293,6 +294,7 @@ class Federation:
         time: LogicalTimeFactory,
         orders: CausalOrder,
         distribution: DeliveryAsOf,
+        channels: Channels,
     ) -> None:
         self.name = name
         self.execution = execution  # tells it from others that have had the name, or will
@@ -331,7 +333,7 @@ class Federation:
         # Weft's own orders (`message.causal_order`): is any of them in use, and what this node keeps for them.
         self.ordered = catalog.ordered
         self.orders = orders
-        self.channels = Spread("", True, False)
+        self.channels = channels
         self.recorder: Recorder | None = None  # where what happens here is recorded
         self.first_shape = 0  # the number of the first shape of its next recorder
 
