@@ -74,6 +74,9 @@ class Switches:
         self.non_regulated_grant = False
 
 
+Transportations = dict[AttributeHandle, TransportationTypeHandle]
+
+
 class Absence:
     """Nothing comes from a federate, as its host sees it.  Times are of the node's clock.
 
@@ -111,10 +114,8 @@ class Member:
     ) -> None:
         self.handle = handle
         self.name = name
-        self.who: Pattern = (
-            ("federate", handle.number),
-            ("name", name),
-        )  # in rows (`recording.message_rows`)
+        # In rows (`recording.message_rows`).
+        self.who: Pattern = (("federate", handle.number), ("name", name))
         self.kind = kind  # the federate type
         # Who gets its interactions, by class, and it as one who gets those of others (`message.recipients`).
         self.recipients: dict[InteractionClassHandle, Recipients] = {}
@@ -132,9 +133,7 @@ class Member:
         self.told_scope: dict[ObjectInstanceHandle, dict[AttributeHandle, None]] = {}
         self.told_updates: dict[ObjectInstanceHandle, dict[AttributeHandle, str]] = {}
         # Deviations from the object model's transportation and order.
-        self.attribute_transportations: dict[
-            ObjectClassHandle, dict[AttributeHandle, TransportationTypeHandle]
-        ] = {}
+        self.attribute_transportations: dict[ObjectClassHandle, Transportations] = {}
         self.attribute_orders: dict[ObjectClassHandle, dict[AttributeHandle, OrderType]] = {}
         self.interaction_transportations: dict[InteractionClassHandle, TransportationTypeHandle] = {}
         self.interaction_orders: dict[InteractionClassHandle, OrderType] = {}
@@ -154,12 +153,10 @@ class Member:
         self.saved_qos: dict[str, Any] | None = None  # of a federation made of a save: what it had said then
         self.recorded = False  # its file of service reports has been begun
         self.waiting = 0  # messages it has not read yet, as its host last said
-        self.absence: Absence | None = (
-            None  # its process is not there, or says nothing, as its host last said
-        )
-        self.handling: Callback | None = (
-            None  # what it took last, as its host says: the cause of what it does
-        )
+        # Its process is not there, or says nothing, as its host last said.
+        self.absence: Absence | None = None
+        # What it took last, as its host says: the cause of what it does.
+        self.handling: Callback | None = None
         # The same, where its host knows only which message it was (`weft.host.causes`); 0: none.
         self.cause_source = 0
         self.cause = 0
