@@ -91,7 +91,7 @@ COLUMNS = (
 )
 
 KINDS = {
-    "start": "the node began to record",
+    "start": "the node began to record; `source`: the last federate that had joined before, if any",
     "stop": "the node ended in order; without it, it crashed",
     "dropped": "rows could not be kept, `queue` says how many",
     "join": "a federate joined",

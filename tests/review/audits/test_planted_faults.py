@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -259,6 +260,28 @@ def test_faults_of_a_restored_run_are_found(tmp_path: Path) -> None:
     rows.write()
     (verdict,) = judge([run])
     assert ("time", "grant not as requested", asked["federate"]) in told(verdict), str(verdict)
+
+
+@pytest.mark.parametrize(("later", "missing", "unsure"), [(0, False, 0), (1, False, 1), (0, True, 1)])
+def test_what_was_sent_by_one_who_left_before_the_recording(
+    later: int, missing: bool, unsure: int, tmp_path: Path
+) -> None:
+    """It is as it should be, unless that federate joined later, or rows are missing: then its own may be among them."""
+    lived.embedded(tmp_path, 4, steps=80, restore=True)
+    run = lived.runs(tmp_path)[-1]
+    rows = Rows(run)
+    start = rows.all("start")[0]
+    assert start["source"] == max(row["federate"] for row in rows.all("join") if row["source"])
+    start["source"] = 9  # some more, who have left
+    got = rows.all("deliver", order="RO", transport="reliable")[0]
+    rows.insert(got, got | {"source": 9 + later, "message": 7})
+    rows.write()
+    if missing:
+        told_of = next((run / "nodes").glob("*.json"))
+        told_of.write_text(json.dumps(json.loads(told_of.read_text()) | {"dropped": 5}))
+    (verdict,) = judge([run])
+    assert not verdict.findings, str(verdict)
+    assert verdict.unsure.get("delivery", 0) == unsure
 
 
 def test_an_audit_that_fails_does_not_take_the_others_along(

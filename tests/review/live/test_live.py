@@ -161,3 +161,18 @@ def test_a_node_that_crashed_promises_nothing(monkeypatch: pytest.MonkeyPatch) -
         found += following.feed(table([row for row in cut if row["node"] == "node 1"]))
         early = [finding for finding in found if finding["audit"] == "time"]
         assert bool(early) is not crashes
+
+
+def test_messages_of_a_federate_that_left_before_the_recording() -> None:
+    """The `start` row says who had joined by then; of others, whom nobody has heard of, one cannot be sure."""
+    for source, unsure in ((3, 0), (4, 1)):
+        whole: Row = dict.fromkeys(NAMES)
+        whole |= {"node": "A", "federate": 0, "command": 1, "epoch_ns": 1, "mono_ns": 1}
+        rows = [
+            whole | {"kind": "start", "source": 3},
+            whole | {"kind": "join", "federate": 1, "source": 1},
+            whole | {"kind": "deliver", "federate": 1, "source": source, "message": 7, "order": "RO"},
+        ]
+        following = Following("time_int", ORDERS)
+        assert not following.feed(table(with_ends(number(rows))))
+        assert following.unsure == unsure

@@ -66,6 +66,7 @@ class RunWriter:
         self.federation = federation.name
         self.node = node
         self.began_ns = time.time_ns()
+        self._joined_before = federation.membership.joined
         self.waiting: deque[BookBatch | int] = deque()  # a number: so many rows were dropped here
         self.rows = 0
         self.dropped = 0
@@ -107,7 +108,8 @@ class RunWriter:
                 crashed = before.get("ended_ns") is None
                 detail = "after a crash" if crashed else "after it had ended in order"
                 self._note("restart", {"detail": detail})
-            self._note("start", {"detail": f"schema {VERSION}"})
+            more: dict[str, object] = {"source": self._joined_before} if self._joined_before else {}
+            self._note("start", {"detail": f"schema {VERSION}", **more})
         return self._files
 
     def write(self, batches: list[BookBatch | int], settings: Mapping[str, object]) -> None:

@@ -218,6 +218,7 @@ def _update_in_parts(
         else:
             asked = OrderType.RECEIVE if order is OrderType.PRIORITY else order
             _update_in_time(step, part, instance, attributes, time, asked)
+    step.turn.recorded = False  # the last part may be, but not all of them
     return None if time is None else NO_RETRACTION
 
 
@@ -252,6 +253,7 @@ def _update(step: Step, message: Update, instance: Instance, sent: list[Attribut
     """In receive or time stamp order; returns the other nodes that it goes to, if it has a time."""
     federation = step.federation
     if message.in_time_stamp_order() and recipients.is_placed(federation, instance, sent):
+        step.turn.recorded = False  # though what was sent before, in receive order, may be
         return federation.distribution.send_update(step, message, instance, sent)
     if instance.placement is not None:
         message.where = matching.part_of(matching.where_is(federation, instance), sent)

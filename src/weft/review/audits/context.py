@@ -132,6 +132,11 @@ class Context:
         return found
 
     @property
+    def joined_before(self) -> int:
+        """The number of the last federate that had joined when the first node began to record."""
+        return min((one.joined_before for one in self.survey if one.joined_before is not None), default=0)
+
+    @property
     def after_leaving(self) -> set[tuple[int, int]]:
         """Blocks (source, block) of messages that somebody got after it had left."""
         found = {(one, block) for seen in self.survey for one, block in seen.after_leaving}

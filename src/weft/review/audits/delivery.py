@@ -92,6 +92,7 @@ class Deliveries:
             arrow.packed(control(context).toArrow()),
             time_type(context),
             context.order_column == NUMBER,
+            context.joined_before,
         )
 
     @cached_property

@@ -62,6 +62,8 @@ class Known:
     time: str
     numbered: bool = False
     """Do rows tell the number of the last command that their node had carried out?"""
+    joined_before: int = 0
+    """The number of the last federate that had joined when the recording began."""
 
     @cached_property
     def _control(self) -> dict[int, list[RecordedRow]]:
@@ -107,6 +109,13 @@ class Known:
         """May rows of it be missing?  Of somebody nobody has heard of, all are."""
         member = self.members.get(federate)
         return member is None or member.node in self.untold
+
+    def sent_before(self, source: int, message: int) -> bool:
+        """Was it sent before the recording began?  All was of somebody who had left by then, and is in no row of its own."""
+        sender = self.members.get(source)
+        if sender is not None:
+            return message <= sender.stay.sent_before
+        return source <= self.joined_before and not self.untold and not self.crashed
 
 
 def judge_batches(known: Known, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -430,8 +439,7 @@ class Judged:
             key, row = self._told_of(pair)
             sends = self._send_rows.get(key[:2])
             if not sends:
-                sender = self.known.members.get(key[0])
-                if sender is not None and key[1] <= sender.stay.sent_before:
+                if self.known.sent_before(key[0], key[1]):
                     continue
                 told = self.known.sent_up_to.get(key[0])
                 self._tell(

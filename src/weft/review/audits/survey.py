@@ -91,6 +91,8 @@ class Seen:
     sent_at: dict[str, int] = field(default_factory=dict)
     arrived_at: dict[str, int] = field(default_factory=dict)
     """Of some messages ("source message") the wall clock when they were sent here, or arrived here."""
+    joined_before: int | None = None
+    """The number of the last federate that had joined when the node began to record; None: it began in another part."""
     offset: tuple[float, int] = (0.0, 0)
     """Sum of the differences of the two clocks, and how many."""
 
@@ -152,6 +154,10 @@ def _add(seen: Seen, table: pa.Table, time_column: str) -> None:
         there = np.unique(codes[sends])
         seen.classes = sorted({*seen.classes, *(classes[code] for code in there if code >= 0)})
     _sample_clock(seen, table)
+    starts = arrow.numbers(table, "source")[arrow.is_one_of(table, "kind", "start")]
+    if len(starts):
+        first = int(starts.min())
+        seen.joined_before = first if seen.joined_before is None else min(first, seen.joined_before)
     told = arrow.is_one_of(table, "kind", "start", "join", "grant")
     difference = (arrow.numbers(table, "epoch_ns") - arrow.numbers(table, "mono_ns"))[told]
     seen.offset = seen.offset[0] + float(difference.sum(dtype=np.float64)), seen.offset[1] + len(difference)

@@ -302,6 +302,8 @@ class Handovers:
             source = int(handovers["source"][place])
             if int(handovers["message"][place]) <= self._members.sent_before.get(source, 0):
                 continue
+            if self._had_left(source):
+                continue
             if int(handovers["message"][place]) <= self._forgotten.get(source, 0):
                 self.left_out += 1
                 continue
@@ -310,6 +312,13 @@ class Handovers:
                 self.unsure += 1
             else:
                 yield self._finding(place, "delivery", UNSENT)
+
+    def _had_left(self, source: int) -> bool:
+        """Before the recording began: it is in no row of its own, and all such rows have been read."""
+        members, frontier = self._members, self._frontier
+        if source in members.node or frontier.gaps or frontier.crashed:
+            return False
+        return source <= (members.joined_before or 0)
 
     def _sends_of(self, places: Array) -> tuple[Array, Array]:
         return self.sends.find(hashed(self.handovers["source"][places], self.handovers["message"][places]))

@@ -30,6 +30,7 @@ class Members:
         self.sent_before: dict[
             int, int
         ] = {}  # the last message before the recording began, of who was joined
+        self.joined_before: int | None = None  # the last federate that had joined when the recording began
         self.doubtful: set[int] = set()  # were granted more than they should: their grants show nothing
         self._moves: dict[int, array[int]] = {}
         self._ends: dict[int, list[tuple[str, int]]] = {}
@@ -46,6 +47,8 @@ class Members:
         for row in of_kinds(table, "resign", "lost").select(["federate", "seq"]).to_pylist():
             if self.node.get(row["federate"]) == node:
                 self.left_at.setdefault(row["federate"], row["seq"])
+        for number in arrow.numbers(of_kinds(table, "start"), "source").tolist():
+            self.joined_before = number if self.joined_before is None else min(number, self.joined_before)
         joins = of_kinds(table, "join").select(["federate", "message"]).to_pylist()
         self.sent_before |= {row["federate"]: row["message"] for row in joins if row["message"]}
         self._waiting.add(
