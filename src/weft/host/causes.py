@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
-from typing import Final
+from typing import Final, TypeAlias
 
 from weft.wire.session.frames import HALF, LAST_NUMBER, NONE
 
@@ -25,24 +25,11 @@ _SLOTS: Final = 4096  # callbacks of which is known what they were, if there are
 _NOBODY: Final = (0, 0)
 
 
-class Causes:
-    """Of one session: what its callbacks were, by the numbers of their frames; `source` and `message` 0: no message."""
+class NamedCauses:
+    """The client names them.
 
-    def put(self, frame: int, source: int, message: int) -> None:
-        """A callback goes out."""
-        raise NotImplementedError
-
-    def answered(self, frame: int, ended: bool) -> None:
-        """The client has answered; `ended`: a callback of which it was to say when that is over."""
-        raise NotImplementedError
-
-    def cause(self, received: int) -> tuple[int, int]:
-        """Of the call that has come just now: source and number; `received`: up to where the client had read then."""
-        raise NotImplementedError
-
-
-class NamedCauses(Causes):
-    """The client names them."""
+    Of one session: what its callbacks were, by the numbers of their frames; `source` and `message` 0: no message.
+    """
 
     def __init__(self) -> None:
         # By the number of a frame, modulo how many there are; they are as many as a session needs, since there may be a thousand.
@@ -54,6 +41,7 @@ class NamedCauses(Causes):
         self._named = NONE
 
     def put(self, frame: int, source: int, message: int) -> None:
+        """A callback goes out."""
         slot = frame % self._slots
         if self._slots < _SLOTS and self._frames[slot] != NONE:
             self._grow()
@@ -78,6 +66,7 @@ class NamedCauses(Causes):
                 self._messages[slot] = messages[old]
 
     def answered(self, frame: int, ended: bool) -> None:
+        """The client has answered; `ended`: a callback of which it was to say when that is over."""
         if ended:
             return
         if self._answered == NONE or 0 < (frame - self._answered) & LAST_NUMBER < HALF:
@@ -86,6 +75,7 @@ class NamedCauses(Causes):
             self._named = frame
 
     def cause(self, received: int) -> tuple[int, int]:
+        """Of the call that has come just now: source and number; `received`: up to where the client had read then."""
         named = self._named
         if named == NONE:
             return _NOBODY
@@ -96,7 +86,7 @@ class NamedCauses(Causes):
         return self._sources[slot], self._messages[slot]
 
 
-class AnsweredCauses(Causes):
+class AnsweredCauses:
     """The client answers when its federate has dealt with a callback."""
 
     def __init__(self) -> None:
@@ -115,3 +105,6 @@ class AnsweredCauses(Causes):
             return _NOBODY
         frame, source, message = self._waiting[0]
         return (source, message) if (received - frame) & LAST_NUMBER < HALF else _NOBODY
+
+
+Causes: TypeAlias = NamedCauses | AnsweredCauses

@@ -46,7 +46,7 @@ def test_what_is_kept_is_what_may_still_be_sent(steps: list[tuple[int, int, bool
     """Against a plain list: after each advance, exactly the messages at or beyond what was promised are left."""
     timing = Timing()
     timing.mode = GRANTED
-    sent: dict[bytes, int] = {}
+    sent: dict[bytes, float] = {}
     for number, (ahead, step, back) in enumerate(steps):
         name = number.to_bytes(12, "big")
         sent[name] = timing.time + ahead

@@ -41,14 +41,14 @@ from weft.kernel.state.effects import Listen
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.region_state import Extents, Where
 from weft.kernel.state.step import Step
-from weft.kernel.state.traffic import EVERYBODY, Footprint, Spread
+from weft.kernel.state.traffic import EVERYBODY, Footprint
 from weft.model.handles import AttributeHandle, FederateHandle, Handle, RegionHandle
 from weft.model.records import Source
 
 _SHOWN: Final = 1000  # partitions of one dimension that are told in full
 
 
-class Channels(Spread):
+class Channels:
     """Of one federation, at one node.  What it knows of who listens is worked out again when declarations or regions change."""
 
     def __init__(self, model: ObjectModel, rid: Source | None) -> None:
@@ -59,11 +59,13 @@ class Channels(Spread):
         if self._rid is not None:
             self._settings = read_ddm_settings(self._rid, self._spaces)
         self._strategy = make_strategy(self._spaces, self._settings)
-        super().__init__(
-            self._strategy.name, self._strategy.matches_at_sender, self._settings.best_effort == MULTICAST
-        )
-        self.over_links = self._settings.best_effort == TCP
-        self.tbound = self._settings.tbound
+        self.name = self._strategy.name
+        self.exact = self._strategy.matches_at_sender
+        self.multicast = self._settings.best_effort == MULTICAST
+        self.over_links = (
+            self._settings.best_effort == TCP
+        )  # also best-effort messages, whose loss is not wanted
+        self.tbound = self._settings.tbound  # of regions as of a time (`state.topics`)
         self._valid = (-1, -1)
         self._listeners: dict[int, dict[str, None]] = {}
         self._own: dict[FederateHandle, frozenset[int]] = {}

@@ -42,12 +42,13 @@ def found(name: str, execution: str, home: str, founding: tuple[Any, ...]) -> Fe
     mim = None if mim_source is None else _read_mim(mim_source)
     try:
         model = merge([parse_module(source) for source in sources], mim=mim)
-        federation = Federation(
-            name, execution, home, founding, Catalog(model), factory, CausalOrder(), DeliveryAsOf()
-        )
+        catalog = Catalog(model)
     except ObjectModelError as error:
         raise _as_fom_error(error) from error
-    federation.channels = _channels(model, rid)
+    channels = _channels(model, rid)
+    federation = Federation(
+        name, execution, home, founding, catalog, factory, CausalOrder(), DeliveryAsOf(), channels
+    )
     mom.establish(federation)
     return federation
 

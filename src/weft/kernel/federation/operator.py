@@ -25,6 +25,7 @@ of the gate at most; while it waits, it promises what it did before.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from weft.kernel.federation import timed_saves
@@ -36,6 +37,9 @@ from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import FLUSH, GRANTED, NMR, NMRA, TAR, Halt, Report, Timetable
 from weft.kernel.time import blocking, galt_exchange, grants
 from weft.model.errors import NameNotFound, RTIinternalError
+from weft.model.handles import FederateHandle
+from weft.model.json_types import JsonObject
+from weft.model.time import TimeValue
 from weft.ordering.galt import Bound
 
 OPERATOR = "operator"
@@ -105,8 +109,8 @@ def _named(federation: Federation, name: str) -> Member:
     return member
 
 
-def answer(federation: Federation, action: str, now: float) -> dict[str, Any]:
-    found: dict[str, Any] = {"action": action, "federation": federation.name, "home": federation.home}
+def answer(federation: Federation, action: str, now: float) -> JsonObject:
+    found: JsonObject = {"action": action, "federation": federation.name, "home": federation.home}
     facts = paused_facts(federation, now)
     return found if facts is None else {**found, "paused": facts}
 
@@ -122,7 +126,7 @@ def told(step: Step, text: str, member: Member) -> None:
 # --- what can be said of it -----------------------------------------------------------------------------------------
 
 
-def paused_facts(federation: Federation, now: float) -> dict[str, Any] | None:
+def paused_facts(federation: Federation, now: float) -> JsonObject | None:
     """Since how many seconds, by whom, how many steps are still to come; None: it is not paused.
 
     `at`: the time that the last step has let through, if there was one.  `waits_for`: at the home, whom a step waits for.
@@ -130,7 +134,7 @@ def paused_facts(federation: Federation, now: float) -> dict[str, Any] | None:
     halt = federation.clock.halt
     if halt is None:
         return None
-    found: dict[str, Any] = {
+    found: JsonObject = {
         "since": round(max(0.0, now - halt.since), 3),
         "by": halt.by,
         "steps": halt.steps,
@@ -174,7 +178,7 @@ def operator_stepped(step: Step, count: int) -> None:
         step.turn.begins = True
 
 
-def gate_moved(step: Step, time: Any, counted: bool) -> None:
+def gate_moved(step: Step, time: TimeValue, counted: bool) -> None:
     """That time is let through.  `counted`: that is a step; else it may become one."""
     federation = step.federation
     halt = federation.clock.halt
@@ -193,7 +197,7 @@ def gate_moved(step: Step, time: Any, counted: bool) -> None:
 # --- which time comes next ----------------------------------------------------------------------------------------------
 
 
-def next_gate(federation: Federation) -> tuple[Any, bool] | None:
+def next_gate(federation: Federation) -> tuple[TimeValue, bool] | None:
     """At the home: where the gate is to be and if that counts as a step; None: nowhere else for now."""
     halt = federation.clock.halt
     table = federation.clock.timetable
@@ -205,8 +209,9 @@ def next_gate(federation: Federation) -> tuple[Any, bool] | None:
     time = _least(sure, hopefuls)
     if next(_between(federation, table, halt, time), None) is not None:
         return None
-    if not halt.counted and any(_is_at(federation, handle, halt.gate) for handle in halt.hopefuls):
-        return halt.gate, True
+    gate = halt.gate
+    if gate is not None and not halt.counted and any(_is_at(federation, h, gate) for h in halt.hopefuls):
+        return gate, True
     if time is None:
         return None
     halt.hopefuls = {handle: None for handle, one in hopefuls.items() if one == time}
@@ -225,18 +230,20 @@ def _report(federation: Federation, member: Member) -> Report | None:
     return timed_saves.report_at_home(federation, member)
 
 
-def _is_at(federation: Federation, handle: Any, time: Any) -> bool:
+def _is_at(federation: Federation, handle: FederateHandle, time: TimeValue) -> bool:
     member = federation.members.get(handle)
     report = None if member is None else _report(federation, member)
     return report is not None and bool(report.time >= time)
 
 
-def _least(sure: list[Any], hopefuls: dict[Any, Any]) -> Any:
+def _least(sure: list[TimeValue], hopefuls: dict[FederateHandle, TimeValue]) -> TimeValue | None:
     """None: nobody can be granted anything."""
     return min([*sure, *hopefuls.values()], default=None)
 
 
-def _between(federation: Federation, table: Timetable, halt: Halt, time: Any) -> Any:
+def _between(
+    federation: Federation, table: Timetable, halt: Halt, time: TimeValue | None
+) -> Iterator[Member]:
     """Who takes part in time and has not asked for more than the gate, or is about to be granted no more than that.
 
     Who has come to `time`, which would be let through next, will not ask for less: it may have ended, and need not ask again.
@@ -256,10 +263,12 @@ def _between(federation: Federation, table: Timetable, halt: Halt, time: Any) ->
                 yield member
 
 
-def _ahead(federation: Federation, table: Timetable, halt: Halt) -> tuple[list[Any], dict[Any, Any]]:
+def _ahead(
+    federation: Federation, table: Timetable, halt: Halt
+) -> tuple[list[TimeValue], dict[FederateHandle, TimeValue]]:
     """The times beyond the gate that somebody can be granted: surely, or if a message is for it that may not be."""
-    sure: list[Any] = []
-    hopefuls: dict[Any, Any] = {}
+    sure: list[TimeValue] = []
+    hopefuls: dict[FederateHandle, TimeValue] = {}
     for member in federation.members.values():
         report = _report(federation, member)
         time = None if report is None else could_have(federation, table, member, report)
@@ -270,13 +279,13 @@ def _ahead(federation: Federation, table: Timetable, halt: Halt) -> tuple[list[A
         else:
             sure.append(time)
     if timed_saves.all_have_come(federation) and federation.saves.scheduled is not None:
-        save: Any = federation.saves.scheduled[1].value
+        save: TimeValue = federation.saves.scheduled[1].value
         if not halt.lets(save):
             sure.append(save)  # the save is what comes next
     return sure, hopefuls
 
 
-def could_have(federation: Federation, table: Timetable, member: Member, report: Report) -> Any:
+def could_have(federation: Federation, table: Timetable, member: Member, report: Report) -> TimeValue | None:
     """The time that it would be granted now if the federation were not paused, as far as the home knows; None: it would not."""
     galt = table.bounds.galt(member.handle)
     if report.mode == GRANTED:
@@ -299,7 +308,7 @@ def could_have(federation: Federation, table: Timetable, member: Member, report:
 # --- as plain data (federation.snapshot) -------------------------------------------------------------------------------
 
 
-def plain(federation: Federation, now: float) -> list[Any] | None:
+def plain(federation: Federation, now: float) -> list[object] | None:
     """For a node that comes later, and for the home's own process after this one.  A save has nothing of it."""
     halt = federation.clock.halt
     if halt is None:
@@ -315,13 +324,13 @@ def restore(federation: Federation, data: list[Any] | None, now: float) -> None:
     halt.gate, halt.steps, halt.round, halt.counted = gate, steps, number, counted
 
 
-def begin_again(federation: Federation) -> tuple[Any, bool] | None:
+def begin_again(federation: Federation) -> tuple[TimeValue, bool] | None:
     """The home was started again: it does not know any more who may have been granted the time of the gate, so that counts."""
     halt = federation.clock.halt
     if halt is None:
         return None
     halt.version = 1
-    return None if halt.counted else (halt.gate, True)
+    return None if halt.counted or halt.gate is None else (halt.gate, True)
 
 
 def inherit(federation: Federation, successor: Federation) -> None:

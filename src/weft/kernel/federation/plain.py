@@ -29,7 +29,7 @@ class SnapshotError(WeftError):
     """Data that is no saved federation, or of another version."""
 
 
-def callback_to_plain(method: str, arguments: tuple[Any, ...]) -> list[Any]:
+def callback_to_plain(method: str, arguments: tuple[object, ...]) -> list[object]:
     values: list[Any] = []
     for argument in arguments:
         if isinstance(argument, PackedValues):
@@ -43,11 +43,11 @@ def callback_from_plain(data: list[Any]) -> tuple[str, tuple[Any, ...]]:
     return method, tuple(from_plain(value) for value in values)
 
 
-def delivery_to_plain(delivery: Delivery) -> list[Any]:
+def delivery_to_plain(delivery: Delivery) -> list[object]:
     return callback_to_plain(delivery.method, delivery.arguments())
 
 
-def content_to_plain(content: Delivery | Message) -> list[Any]:
+def content_to_plain(content: Delivery | Message) -> list[object]:
     """What waits in a queue: cut to what a federate gets, or as it was sent, under the name of the service."""
     if isinstance(content, Delivery):
         return delivery_to_plain(content)

@@ -11,8 +11,6 @@ that fails or resigns does not end it before the others have completed; an abort
 
 from __future__ import annotations
 
-from typing import Any
-
 from weft.kernel.federation import operator, snapshot, snapshot_orders
 from weft.kernel.federation.plain import SnapshotError
 from weft.kernel.state import preconditions
@@ -47,7 +45,7 @@ def request_federation_restore(step: Step, label: str) -> None:
     federation.saves.restoring = Restoring(label, step.member.handle)
 
 
-def places(federation: Federation, data: Any) -> Places | str:
+def places(federation: Federation, data: object) -> Places | str:
     """Who becomes whom; or, in words, why the saved federation does not fit the present one."""
     saved = snapshot.outline(data)
     if saved.name != federation.name:
@@ -77,7 +75,7 @@ def is_pending(federation: Federation, label: str) -> bool:
     return restoring is not None and restoring.label == label and restoring.data is None
 
 
-def decision(step: Step, label: str, data: Any) -> tuple[Any, Places | None]:
+def decision(step: Step, label: str, data: object) -> tuple[object, Places | None]:
     """What to do with what the host has found: the arguments of `restore_decided`."""
     federation = step.federation
     if data is None:
@@ -103,7 +101,7 @@ def decision(step: Step, label: str, data: Any) -> tuple[Any, Places | None]:
     return data, who
 
 
-def restore_decided(step: Step, data: Any, who: Places | None) -> None:
+def restore_decided(step: Step, data: object, who: Places | None) -> None:
     federation = step.federation
     restoring = federation.saves.restoring
     if restoring is None:

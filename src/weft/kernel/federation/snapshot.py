@@ -56,7 +56,7 @@ from weft.model.time import LogicalTime
 
 VERSION = 2
 
-Held = Iterable[tuple[str, tuple[Any, ...]]]
+Held = Iterable[tuple[str, tuple[object, ...]]]
 """Callbacks: method and arguments."""
 
 
@@ -193,14 +193,14 @@ def _holder(owner: Member) -> int:
     return owner.handle.number
 
 
-def _overrides_data(overrides: Overrides) -> list[Any]:
+def _overrides_data(overrides: Overrides) -> list[object]:
     return [
         [[attribute.number, way.number] for attribute, way in overrides.transportations.items()],
         [[attribute.number, order.value] for attribute, order in overrides.orders.items()],
     ]
 
 
-def _transfers_data(transfers: Transfers) -> list[Any]:
+def _transfers_data(transfers: Transfers) -> list[object]:
     return [
         [[attribute.number, tag] for attribute, tag in transfers.offered.items()],
         [
@@ -210,7 +210,7 @@ def _transfers_data(transfers: Transfers) -> list[Any]:
     ]
 
 
-def _point_data(point: SynchronizationPoint) -> list[Any]:
+def _point_data(point: SynchronizationPoint) -> list[object]:
     achieved = [[handle.number, well] for handle, well in point.achieved.items()]
     return [point.label, point.tag, [handle.number for handle in point.waiting], achieved, point.everyone]
 
@@ -244,7 +244,7 @@ def held(data: Any) -> dict[FederateHandle, list[tuple[str, tuple[Any, ...]]]]:
     }
 
 
-def restored(data: Any, now: float = 0.0) -> Federation:
+def restored(data: object, now: float = 0.0) -> Federation:
     outline(data)
     try:
         return _restored(data, now)

@@ -55,7 +55,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _map_data(given: dict[K, V], data: Callable[[V], Any] = _same) -> list[list[Any]]:
+def _map_data(given: dict[K, V], data: Callable[[V], object] = _same) -> list[list[object]]:
     return [[handle.number, data(value)] for handle, value in given.items()]
 
 
@@ -154,7 +154,7 @@ def member_from(data: dict[str, Any], sources: list[Source]) -> Member:
 # --- private --------------------------------------------------------------------------------------------------
 
 
-def private_data(member: Member, due: float | None) -> dict[str, Any]:
+def private_data(member: Member, due: float | None) -> dict[str, object]:
     tally = member.tally
     return {
         "registrations": _keys(member.told_registrations),

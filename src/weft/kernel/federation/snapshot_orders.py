@@ -13,7 +13,7 @@ from weft.kernel.state.federation import Federation
 from weft.kernel.state.order_state import Flush
 
 
-def orders_data(federation: Federation) -> list[Any]:
+def orders_data(federation: Federation) -> list[object]:
     orders = federation.orders
     flush = orders.flush
     ending = None if flush is None else [flush.point, list(flush.nodes)]

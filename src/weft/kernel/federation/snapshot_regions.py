@@ -47,7 +47,7 @@ def regions_data(federation: Federation) -> list[Any]:
     return [federation.ddm.created, rows, placed, federation.ddm.timed]
 
 
-def _bounds(region: OwnedRegion, extent: Extent | None) -> list[Any] | None:
+def _bounds(region: OwnedRegion, extent: Extent | None) -> list[object] | None:
     ranges = None if extent is None else extent.ranges()
     return None if ranges is None else [list(ranges[d.number]) for d in region.dimensions]
 
@@ -65,7 +65,7 @@ def _history_from(data: list[Any], made: Callable[[Any], Any]) -> SpaceTime[Any]
     return line
 
 
-def _placement_data(placement: Placement) -> list[Any]:
+def _placement_data(placement: Placement) -> list[object]:
     rows = [
         [attribute.number, federate.number, [region.number for region in held]]
         for attribute, by_federate in placement.of.items()
@@ -75,7 +75,7 @@ def _placement_data(placement: Placement) -> list[Any]:
     return [rows, None if fixed is None else [list(box) for box in matching.boxes(fixed)]]
 
 
-def templates_data(federation: Federation, member: Member) -> list[Any]:
+def templates_data(federation: Federation, member: Member) -> list[object]:
     return [
         [region.handle.number, [list(bounds) for bounds in region.template.values()]]
         for region in federation.ddm.regions.values()

@@ -49,7 +49,7 @@ _PLAIN = (
 )
 
 
-def flags_data(timing: Timing) -> list[Any]:
+def flags_data(timing: Timing) -> list[object]:
     return [getattr(timing, name) for name in _FLAGS]
 
 
@@ -59,7 +59,7 @@ def add_flags(member: Member, data: list[Any]) -> None:
     member.holds = member.timing.constrained or member.qos is not None
 
 
-def clock_data(timing: Timing) -> dict[str, Any]:
+def clock_data(timing: Timing) -> dict[str, object]:
     return {
         "plain": [getattr(timing, name) for name in _PLAIN],
         "flushing": timing.flushing,
@@ -112,7 +112,7 @@ def add_clock(timing: Timing, data: dict[str, Any]) -> None:
     timing.gone = {ObjectInstanceHandle.of(number): None for number in data["gone"]}
 
 
-def _condition_data(message: Stamped, timing: Timing) -> list[Any] | None:
+def _condition_data(message: Stamped, timing: Timing) -> list[object] | None:
     """None: it waits on none.  The last of it says whether that is still asked, and for which attributes it is not."""
     condition = message.condition
     if condition is None:
@@ -198,7 +198,7 @@ def restore_log(step: Step) -> None:
             log_again(federation, _message_from(member, row))
 
 
-def condemned_data(condemned: Condemned | None) -> list[Any] | None:
+def condemned_data(condemned: Condemned | None) -> list[object] | None:
     if condemned is None:
         return None
     known = condemned.known_class

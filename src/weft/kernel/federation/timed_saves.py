@@ -30,7 +30,7 @@ from weft.kernel.state.turn import Turn
 from weft.kernel.time import blocking, galt_exchange, grants, stamps
 from weft.model.errors import FederateUnableToUseTime, LogicalTimeAlreadyPassed, RTIexception
 from weft.model.handles import FederateHandle
-from weft.model.time import LogicalTime
+from weft.model.time import LogicalTime, TimeValue
 
 REQUEST = "request_federation_save"
 SAVE_ASKED = "save_asked"
@@ -42,7 +42,7 @@ COMMANDS: tuple[str, ...] = (SAVE_ASKED, SAVE_REFUSED)
 # --- the request ------------------------------------------------------------------------------------------------
 
 
-def is_timed(service: str, arguments: tuple[Any, ...]) -> bool:
+def is_timed(service: str, arguments: tuple[object, ...]) -> bool:
     return service == REQUEST and len(arguments) > 1 and arguments[1] is not None
 
 
@@ -73,7 +73,7 @@ def prepare(node: str, federation: Federation, member: Member, arguments: tuple[
 
 def passed(federation: Federation, time: LogicalTime) -> RTIexception | None:
     """At the home: why it is too late for a save at that time, if it is."""
-    value: Any = time.value
+    value: TimeValue = time.value
     for member in federation.members.values():
         if member.timing.constrained:
             report = report_at_home(federation, member)
@@ -166,7 +166,7 @@ def set_limit(step: Step) -> None:
     if federation.saves.saving is not None and federation.saves.saving.time is not None:
         times.append(federation.saves.saving.time)
     before = federation.saves.limit
-    values: list[Any] = [time.value for time in times]
+    values: list[TimeValue] = [time.value for time in times]
     federation.saves.limit = (min(values), 1) if values else None
     if before is not None and (federation.saves.limit is None or federation.saves.limit > before):
         grants.look_again(step)
@@ -175,7 +175,7 @@ def set_limit(step: Step) -> None:
 def due(federation: Federation) -> bool:
     """At the home: may everybody be told to save?  Not while the operator holds back what they are to be given before."""
     if federation.clock.halt is not None and federation.saves.scheduled is not None:
-        value: Any = federation.saves.scheduled[1].value
+        value: TimeValue = federation.saves.scheduled[1].value
         if not federation.clock.halt.lets(value):
             return False
     return all_have_come(federation)
@@ -198,13 +198,13 @@ def not_there(federation: Federation) -> list[Member]:
     return [] if scheduled is None else list(_not_there(federation, scheduled[1].value))
 
 
-def _not_there(federation: Federation, value: Any) -> Iterator[Member]:
+def _not_there(federation: Federation, value: TimeValue) -> Iterator[Member]:
     for member in federation.members.values():
         if member.timing.constrained and not _has_come(federation, member, value):
             yield member
 
 
-def _has_come(federation: Federation, member: Member, value: Any) -> bool:
+def _has_come(federation: Federation, member: Member, value: TimeValue) -> bool:
     """It asks for more than the save time, and has been given all up to there."""
     table = federation.clock.timetable
     report = report_at_home(federation, member)
@@ -221,7 +221,7 @@ def _has_come(federation: Federation, member: Member, value: Any) -> bool:
 # --- as plain data (federation.snapshot) ---------------------------------------------------------------------------
 
 
-def plain(federation: Federation) -> list[Any]:
+def plain(federation: Federation) -> list[object]:
     scheduled = federation.saves.scheduled
     return [
         None if scheduled is None else [scheduled[0], to_plain(scheduled[1])],

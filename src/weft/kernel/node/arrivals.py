@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from weft.kernel.message import pipeline
 from weft.kernel.node import faults
 from weft.kernel.node.calls import PendingCalls
@@ -59,7 +57,7 @@ class Arrivals:
         self._commands = commands
         self._peers = peers
 
-    def take(self, turn: Turn, sender: str, parcel: Any) -> None:
+    def take(self, turn: Turn, sender: str, parcel: object) -> None:
         if isinstance(parcel, (Data, Ordered, Inform, Mark, TimeReport, TimeBound, Retraction, Settled)):
             self._arrive(turn, sender, parcel)
         elif isinstance(parcel, Commit):
@@ -89,7 +87,7 @@ class Arrivals:
         elif isinstance(parcel, Unable):
             self._peers.is_unable(turn, sender, parcel)
 
-    def stumbled(self, turn: Turn, sender: str, parcel: Any, error: Exception) -> None:
+    def stumbled(self, turn: Turn, sender: str, parcel: object, error: Exception) -> None:
         """An error of ours in handling a parcel."""
         doing = f"{type(parcel).__name__} from node {sender!r}"
         turn.effects.append(faults.fault(error, doing, peer=sender))

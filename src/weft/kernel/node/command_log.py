@@ -56,11 +56,11 @@ class Commands:
         if not self.multi_step.asks_first(step, asked):
             self.carry_out(step, asked)
 
-    def order_by_rti(self, step: Step, service: str, arguments: tuple[Any, ...]) -> None:
+    def order_by_rti(self, step: Step, service: str, arguments: tuple[object, ...]) -> None:
         """As `order`, a command of the RTI itself."""
         self.order(step, Invocation(None, step.federation.rti.handle, service, arguments))
 
-    def carry_out_by_rti(self, step: Step, service: str, arguments: tuple[Any, ...]) -> None:
+    def carry_out_by_rti(self, step: Step, service: str, arguments: tuple[object, ...]) -> None:
         """As `carry_out`, a command of the RTI itself."""
         self.carry_out(step, Invocation(None, step.federation.rti.handle, service, arguments))
 
@@ -125,7 +125,7 @@ class Commands:
             if not self._replaying:
                 self.multi_step.go_on(acting)
 
-    def _invoke(self, step: Step, asked: Invocation, replies: bool) -> tuple[Step, Any]:
+    def _invoke(self, step: Step, asked: Invocation, replies: bool) -> tuple[Step, object]:
         """Carry out what a member commands; return its step and the value of the service.
 
         The step is one of the successor if that has taken the place of the federation.  `replies`: the caller is here.
@@ -202,7 +202,7 @@ class Commands:
         else:
             step.effects.append(Listen(federation.name, ()))
 
-    def _do_locally(self, step: Step, service: str, arguments: tuple[Any, ...]) -> Any:
+    def _do_locally(self, step: Step, service: str, arguments: tuple[object, ...]) -> object:
         """A service that only the member's own node can judge, invoked by the MOM: the home could not refuse it."""
         try:
             return SERVICES[service].function(step, *arguments)

@@ -198,7 +198,7 @@ class Executions:
                 raise FederateNotExecutionMember(f"the federate was in an earlier federation named {name!r}")
             self._commands.decide(step, Invocation(request.caller, federate, service, request.arguments))
 
-    def _members_report(self, name: str, federation: Federation | None) -> tuple[str, tuple[Any, ...]]:
+    def _members_report(self, name: str, federation: Federation | None) -> tuple[str, tuple[object, ...]]:
         if federation is None:
             return "report_federation_execution_does_not_exist", (name,)
         report = frozenset(

@@ -154,7 +154,7 @@ class MultiStep:
         if save.is_writing(step.federation, label):
             self._let_follow(step, save.SAVE_ENDED, (well,))
 
-    def fetched(self, step: Step, label: str, data: Any) -> None:
+    def fetched(self, step: Step, label: str, data: object) -> None:
         """The host has found a save (None: it has not)."""
         if restore.is_pending(step.federation, label):
             try:
@@ -165,7 +165,7 @@ class MultiStep:
                 arguments = (None, None)
             self._let_follow(step, restore.RESTORE_DECIDED, arguments)
 
-    def _let_follow(self, step: Step, command: str, arguments: tuple[Any, ...]) -> None:
+    def _let_follow(self, step: Step, command: str, arguments: tuple[object, ...]) -> None:
         federation = step.federation
         try:
             self._commands.carry_out_by_rti(step, command, arguments)

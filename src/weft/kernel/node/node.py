@@ -202,7 +202,7 @@ class Node:
     # --- calls ------------------------------------------------------------------------------------------------
 
     def call(
-        self, session: int, number: int, service: str, arguments: tuple[Any, ...], now: float
+        self, session: int, number: int, service: str, arguments: tuple[object, ...], now: float
     ) -> list[Effect]:
         turn = Turn(self.name, now)
         try:
@@ -423,7 +423,7 @@ class Node:
             self.commands.multi_step.stored(Step(turn, found, found.rti), label, well)
         return self._end(turn)
 
-    def fetched(self, federation: str, execution: str, label: str, data: Any, now: float) -> list[Effect]:
+    def fetched(self, federation: str, execution: str, label: str, data: object, now: float) -> list[Effect]:
         """The host has found a save (None: it has not)."""
         turn = Turn(self.name, now)
         found = self.federations.get(federation)
@@ -463,7 +463,7 @@ class Node:
 
     # --- parcels ----------------------------------------------------------------------------------------------
 
-    def receive(self, sender: str, parcel: Any, now: float) -> list[Effect]:
+    def receive(self, sender: str, parcel: object, now: float) -> list[Effect]:
         """A parcel from another node.  Parcels of one sender come in the order in which they were sent.
 
         Whoever waits for what it is about is answered, whatever goes wrong here.

@@ -195,7 +195,7 @@ class _Standing:
         if timing.constrained:
             self._row("grant", "time_constrained_enabled", time=time, more=more)
         if timing.mode != GRANTED:
-            up_to = timing.requested if timing.flushing is None else timing.flushing
+            up_to = timing.flush_time()
             self._row("request", _REQUESTS[timing.mode], time=up_to, more=more)
             return
         # A grant that was held while the federation was saved: what it had asked for is over.
@@ -220,5 +220,5 @@ def _names(entry: Any, attributes: Iterable[AttributeHandle]) -> tuple[str, ...]
     return tuple([entry.attributes[one].name for one in sorted(attributes)])
 
 
-def _rate(wish: AttributeWish) -> dict[str, Any]:
+def _rate(wish: AttributeWish) -> dict[str, object]:
     return {"detail": f"{IN_FORCE}, update rate {wish.rate}"} if wish.rate else {}

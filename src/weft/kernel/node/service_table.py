@@ -9,7 +9,6 @@ node carries it out.  All others are answered by the federate's own node: they o
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from weft.kernel.federation import membership, operator, restore, save, synchronization, timed_saves
 from weft.kernel.message import (
@@ -57,18 +56,18 @@ INTERNAL = frozenset(
 class Service:
     """`control`: all nodes of the federation carry it out, in the order that its home gives."""
 
-    def __init__(self, function: Callable[..., Any], control: bool, group: ServiceGroup) -> None:
+    def __init__(self, function: Callable[..., object], control: bool, group: ServiceGroup) -> None:
         self.function = function
         self.control = control
         self.sends = False  # a message, which is recorded on its way
         self.group = group
 
 
-def _control(group: ServiceGroup, module: Any, *names: str) -> dict[str, Service]:
+def _control(group: ServiceGroup, module: object, *names: str) -> dict[str, Service]:
     return {name: Service(getattr(module, name), True, group) for name in names}
 
 
-def _local(group: ServiceGroup, module: Any, *names: str) -> dict[str, Service]:
+def _local(group: ServiceGroup, module: object, *names: str) -> dict[str, Service]:
     return {name: Service(getattr(module, name), False, group) for name in names}
 
 

@@ -16,9 +16,8 @@ Without a recorder (`Federation.recorder` is None) all this is one test for each
 from __future__ import annotations
 
 import zlib
-from typing import Final
+from typing import Final, Protocol
 
-from weft._build import mypyc_attr
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
 from weft.kernel.recording.row_shapes import (
     first_of,
@@ -48,17 +47,14 @@ from weft.model.recording import NO_OBJECT, Pattern, Recorder
 _OWN_NUMBERS: Final = 31  # bits for the numbers of the RTI's messages at one node
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
-class Recordings:
+class Recordings(Protocol):
     """Whoever keeps the books of a node (`weft.host.recording.recording`), which is not compiled."""
 
     def begin(self, federation: Federation, node: str) -> Recorder | None:
         """A federation has come to this node; None: it is not to be recorded."""
-        raise NotImplementedError
 
     def end(self, federation: Federation) -> None:
         """It is not here any more."""
-        raise NotImplementedError
 
 
 def next_number(step: Step) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from weft.kernel.state.parcels import Commit
 from weft.model.deliveries import Delivery
@@ -19,7 +19,7 @@ class Effect:
 class Reply(Effect):
     """A call has succeeded: hand `value` to whoever made call `number` in that session."""
 
-    def __init__(self, session: int, number: int, value: Any) -> None:
+    def __init__(self, session: int, number: int, value: object) -> None:
         self.session = session
         self.number = number
         self.value = value
@@ -121,7 +121,7 @@ class Carried(Effect):
 class Transmit(Carried):
     """Send a parcel to another node: reliably and in order with what was sent before, or at best effort."""
 
-    def __init__(self, node: str, parcel: Any, reliable: bool = True) -> None:
+    def __init__(self, node: str, parcel: object, reliable: bool = True) -> None:
         self.node = node
         self.parcel = parcel
         self.reliable = reliable
@@ -130,7 +130,7 @@ class Transmit(Carried):
 class Cast(Carried):
     """Send a parcel at best effort to all who listen to one of these multicast groups: that is, to these nodes."""
 
-    def __init__(self, nodes: tuple[str, ...], groups: tuple[str, ...], parcel: Any) -> None:
+    def __init__(self, nodes: tuple[str, ...], groups: tuple[str, ...], parcel: object) -> None:
         self.nodes = nodes
         self.groups = groups
         self.parcel = parcel
@@ -167,7 +167,7 @@ class Named(Carried):
 class Store(Effect):
     """Keep the save of a federation under this label; then tell `Node.stored` how it went."""
 
-    def __init__(self, federation: str, execution: str, label: str, data: Any) -> None:
+    def __init__(self, federation: str, execution: str, label: str, data: object) -> None:
         self.federation = federation
         self.execution = execution
         self.label = label

@@ -21,7 +21,7 @@ from weft.kernel.state.rate_state import Paces
 from weft.kernel.state.region_state import Placement, RegionState
 from weft.kernel.state.save_state import SaveState
 from weft.kernel.state.time_state import FederationTime, Timing
-from weft.kernel.state.traffic import Spread, Traffic
+from weft.kernel.state.traffic import Traffic
 from weft.model.enums import OrderType, ResignAction
 from weft.model.handles import (
     AttributeHandle,
@@ -38,6 +38,7 @@ from weft.model.records import Source, absence_words
 from weft.model.time import LogicalTimeFactory
 
 if TYPE_CHECKING:
+    from weft.kernel.ddm.channels import Channels
     from weft.kernel.message.causal_order import CausalOrder
     from weft.kernel.message.deliver_as_of import DeliveryAsOf
     from weft.kernel.qos.consumers import ClassSchedule, Qos
@@ -71,6 +72,9 @@ class Switches:
         self.send_service_reports_to_file = False
         # Of 2010, where no switch says it: time advances though nobody regulates.
         self.non_regulated_grant = False
+
+
+Transportations = dict[AttributeHandle, TransportationTypeHandle]
 
 
 class Absence:
@@ -110,10 +114,8 @@ class Member:
     ) -> None:
         self.handle = handle
         self.name = name
-        self.who: Pattern = (
-            ("federate", handle.number),
-            ("name", name),
-        )  # in rows (`recording.message_rows`)
+        # In rows (`recording.message_rows`).
+        self.who: Pattern = (("federate", handle.number), ("name", name))
         self.kind = kind  # the federate type
         # Who gets its interactions, by class, and it as one who gets those of others (`message.recipients`).
         self.recipients: dict[InteractionClassHandle, Recipients] = {}
@@ -131,9 +133,7 @@ class Member:
         self.told_scope: dict[ObjectInstanceHandle, dict[AttributeHandle, None]] = {}
         self.told_updates: dict[ObjectInstanceHandle, dict[AttributeHandle, str]] = {}
         # Deviations from the object model's transportation and order.
-        self.attribute_transportations: dict[
-            ObjectClassHandle, dict[AttributeHandle, TransportationTypeHandle]
-        ] = {}
+        self.attribute_transportations: dict[ObjectClassHandle, Transportations] = {}
         self.attribute_orders: dict[ObjectClassHandle, dict[AttributeHandle, OrderType]] = {}
         self.interaction_transportations: dict[InteractionClassHandle, TransportationTypeHandle] = {}
         self.interaction_orders: dict[InteractionClassHandle, OrderType] = {}
@@ -150,15 +150,13 @@ class Member:
         self.holds = False  # it is time-constrained, or has QoS: not everything may be handed to it at once
         # At its own node: what it has said of urgency, deadlines and groups (`qos.consumers`).
         self.qos: Qos | None = None
-        self.saved_qos: Any = None  # of a federation made of a save: what it had said then
+        self.saved_qos: dict[str, Any] | None = None  # of a federation made of a save: what it had said then
         self.recorded = False  # its file of service reports has been begun
         self.waiting = 0  # messages it has not read yet, as its host last said
-        self.absence: Absence | None = (
-            None  # its process is not there, or says nothing, as its host last said
-        )
-        self.handling: Callback | None = (
-            None  # what it took last, as its host says: the cause of what it does
-        )
+        # Its process is not there, or says nothing, as its host last said.
+        self.absence: Absence | None = None
+        # What it took last, as its host says: the cause of what it does.
+        self.handling: Callback | None = None
         # The same, where its host knows only which message it was (`weft.host.causes`); 0: none.
         self.cause_source = 0
         self.cause = 0
@@ -293,6 +291,7 @@ class Federation:
         time: LogicalTimeFactory,
         orders: CausalOrder,
         distribution: DeliveryAsOf,
+        channels: Channels,
     ) -> None:
         self.name = name
         self.execution = execution  # tells it from others that have had the name, or will
@@ -331,7 +330,7 @@ class Federation:
         # Weft's own orders (`message.causal_order`): is any of them in use, and what this node keeps for them.
         self.ordered = catalog.ordered
         self.orders = orders
-        self.channels = Spread("", True, False)
+        self.channels = channels
         self.recorder: Recorder | None = None  # where what happens here is recorded
         self.first_shape = 0  # the number of the first shape of its next recorder
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from weft.kernel.state.messages import Message
 from weft.kernel.state.time_state import Report, View
 from weft.model.handles import FederateHandle
+from weft.model.time import TimeValue
 
 
 class Caller(NamedTuple):
@@ -66,7 +67,7 @@ class Answer(NamedTuple):
     caller: Caller
     value: Any
     error: Exception | None
-    callbacks: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+    callbacks: tuple[tuple[str, tuple[object, ...]], ...] = ()
 
 
 class Welcome(NamedTuple):
@@ -226,7 +227,7 @@ class TimeReport(NamedTuple):
     seen: int  # the last version of a TimeBound
     reports: tuple[Report, ...]
     announced: tuple[
-        tuple[str, Any], ...
+        tuple[str, TimeValue], ...
     ]  # the smallest time stamp sent to each node since the report before
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
 from weft.kernel.state.federation import Federation, Instance, Member
@@ -89,11 +88,12 @@ def usable_region(
             )
 
 
+GivenPairs = Iterable[tuple[Iterable[AttributeHandle], Iterable[RegionHandle]]]
 Pairs = list[tuple[list[AttributeHandle], list[RegionHandle]]]
 """Attributes, and the regions for each of them."""
 
 
-def paired(federation: Federation, member: Member, entry: ObjectClassEntry, given: Iterable[Any]) -> Pairs:
+def paired(federation: Federation, member: Member, entry: ObjectClassEntry, given: GivenPairs) -> Pairs:
     """Attributes of that class and regions of the member, in the order of their handles."""
     pairs: Pairs = []
     for handles, regions in given:
@@ -105,7 +105,7 @@ def paired(federation: Federation, member: Member, entry: ObjectClassEntry, give
     return pairs
 
 
-def placed(federation: Federation, member: Member, entry: ObjectClassEntry, given: Iterable[Any]) -> Pairs:
+def placed(federation: Federation, member: Member, entry: ObjectClassEntry, given: GivenPairs) -> Pairs:
     """The same, for regions that are to be used with the attributes."""
     pairs = paired(federation, member, entry, given)
     for chosen, regions in pairs:

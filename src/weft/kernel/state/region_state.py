@@ -18,7 +18,7 @@ asked for and kept until an association, an owner or one of the extents changes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from weft.interest import Extent, SpaceTime
 from weft.kernel.state.region_index import RegionIndex
@@ -29,6 +29,7 @@ from weft.model.handles import (
     ObjectInstanceHandle,
     RegionHandle,
 )
+from weft.model.time import TimeValue
 
 if TYPE_CHECKING:
     from weft.kernel.state.federation import Knowledge, Member
@@ -62,7 +63,7 @@ class OwnedRegion:
         self.timeline = None
         return self._take(self._made(bounds)) or changed
 
-    def commit_at(self, bounds: tuple[tuple[int, int], ...], time: Any) -> None:
+    def commit_at(self, bounds: tuple[tuple[int, int], ...], time: TimeValue) -> None:
         """As of that time."""
         extent = self._made(bounds)
         if self.timeline is None:
@@ -80,7 +81,7 @@ class OwnedRegion:
         self.completed.clear()
         return changed
 
-    def at(self, time: Any) -> Extent | None:
+    def at(self, time: TimeValue) -> Extent | None:
         """None: it is nowhere at that time."""
         return self.extent if self.timeline is None else self.timeline.read(time)
 
@@ -89,7 +90,7 @@ class OwnedRegion:
         found = [] if self.timeline is None else [self.timeline.first, *self.timeline.values]
         return [extent for extent in (*found, self.extent) if extent is not None]
 
-    def reclaim(self, bound: tuple[Any, int]) -> None:
+    def reclaim(self, bound: tuple[TimeValue, int]) -> None:
         """Nothing is asked of times below the bound any more."""
         if self.timeline is not None:
             self.timeline.reclaim(bound)

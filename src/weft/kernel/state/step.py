@@ -26,7 +26,7 @@ class Step:
         self.now = turn.now
         self.effects = turn.effects
 
-    def tell_rti(self, what: str, arguments: tuple[Any, ...]) -> None:
+    def tell_rti(self, what: str, arguments: tuple[object, ...]) -> None:
         """The RTI is to act on this when the turn ends (`mom.mom`)."""
         turn = self.turn
         if turn.told is None:
@@ -77,7 +77,7 @@ class Step:
         )
         self.effects.append(Transmit(member.node, parcel))
 
-    def pause_callback(self, member: Member, method: str, arguments: tuple[Any, ...]) -> None:
+    def pause_callback(self, member: Member, method: str, arguments: tuple[object, ...]) -> None:
         """A callback that pauses a member, or lets it go on."""
         self.turn.pauses = True
         self.callback(member, method, arguments)

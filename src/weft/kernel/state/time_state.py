@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 from weft.kernel.state.topics import Change
 from weft.model.deliveries import Delivery
 from weft.model.handles import AttributeHandle, FederateHandle, ObjectInstanceHandle
+from weft.model.time import LogicalTime, TimeValue
 from weft.ordering.galt import Bound, LowerBounds
 from weft.ordering.stamped import StampQueue
 
@@ -37,12 +38,12 @@ class Report(NamedTuple):
 
     federate: int  # the number of its handle
     mode: int
-    time: Any
+    time: TimeValue
     exclusive: bool
-    requested: Any
-    lookahead: Any
+    requested: TimeValue
+    lookahead: TimeValue
     floor: Bound  # it has promised this before, and keeps to it
-    head: Any  # the smallest time stamp that waits for it; None: nothing does
+    head: TimeValue | None  # the smallest time stamp that waits for it; None: nothing does
     reached: Bound  # it has been given all messages below this: nobody may send there any more
 
 
@@ -62,7 +63,7 @@ STOPPED: Final = View((0, 0), 0, None)
 class Retractable(NamedTuple):
     """A message that its sender may still take back."""
 
-    time: Any
+    time: TimeValue
     nodes: tuple[str, ...]
     deleted: int  # the number of the instance that it deletes; 0: it is another message
 
@@ -70,7 +71,7 @@ class Retractable(NamedTuple):
 class Given(NamedTuple):
     """What a federate was given of a message that may come to it again, late (`services.timed_changes`)."""
 
-    time: Any
+    time: TimeValue
     attributes: dict[AttributeHandle, None]  # of an update; of an interaction there are none
 
 
@@ -90,17 +91,17 @@ class Timing:
         self.constrained = False
         self.regulation_pending = False
         self.constrained_pending = False
-        self.asked_lookahead: Any = 0  # with which it wants to regulate
+        self.asked_lookahead: TimeValue = 0  # with which it wants to regulate
         # At its own node.
-        self.time: Any = 0
+        self.time: TimeValue = 0
         self.exclusive = False  # it was granted its time including all messages of that time
         self.reached: Bound = (0, 0)  # it has been given all messages below this
         self.mode = GRANTED
-        self.requested: Any = 0
-        self.flushing: Any = None  # of a Flush Queue Request that waits: up to when
+        self.requested: TimeValue = 0
+        self.flushing: TimeValue | None = None  # of a Flush Queue Request that waits: up to when
         self.stalled = False  # it waits for the operator (`federation.operator`): as if it had not asked
         self.flushed = 0  # in which round of the operator's steps it was last let through
-        self.lookahead: Any = 0  # as it was last asked for
+        self.lookahead: TimeValue = 0  # as it was last asked for
         self.floor: Bound = (0, 0)  # what it has promised: a smaller lookahead holds only as time advances
         self.asynchronous = False
         self.queue = StampQueue()
@@ -108,9 +109,9 @@ class Timing:
         self.sent = 0  # messages of any order
         self.retractable: dict[bytes, Retractable] = {}
         self.expiry: list[
-            tuple[Any, bytes]
+            tuple[TimeValue, bytes]
         ] = []  # the same as a heap, by time; also some that were taken back
-        self.delivered: dict[bytes, Any] = {}  # to it, and may still be taken back: their time stamps
+        self.delivered: dict[bytes, TimeValue] = {}  # to it, and may still be taken back: their time stamps
         self.since = 0.0  # when it asked, or was granted
         self.spent = [0.0, 0.0]  # for the MOM: seconds granted and advancing, since that was last told …
         self.told = [0.0, 0.0]  # … which was then
@@ -124,11 +125,15 @@ class Timing:
         self.untimed = 0  # counts its changes without a time
         self.saved_log: list[Any] = []  # of a federation made of a save: what its node is to have in its log
         self.given: dict[bytes, Given] = {}  # as long as a change may concern the time of the message
-        self.forgotten: Any = None  # up to which time that is over
+        self.forgotten: TimeValue | None = None  # up to which time that is over
 
     def is_holding(self) -> bool:
         """Does what is sent in receive order wait for it?"""
         return self.constrained and self.mode == GRANTED and not self.asynchronous
+
+    def flush_time(self) -> TimeValue:
+        """Up to when a Flush Queue Request that waits is to flush."""
+        return self.requested if self.flushing is None else self.flushing
 
     def late_from(self) -> Bound | None:
         """What it is sent late, because of changes that are under way, may come from there on."""
@@ -140,7 +145,7 @@ class Timing:
         both = dict.fromkeys(attributes) if had is None else had.attributes | dict.fromkeys(attributes)
         self.given[retraction] = Given(time, both)
 
-    def forget(self, past: Any) -> None:
+    def forget(self, past: TimeValue) -> None:
         """Nobody makes a change before that time any more; but one that is under way may still lead to late sends.
 
         Promises say nothing of that: a federate that has changed something may promise more, and waits at the change.
@@ -171,10 +176,10 @@ class Timing:
             self.expiry = [(message.time, retraction) for retraction, message in self.retractable.items()]
             heapify(self.expiry)
 
-    def actual_lookahead(self) -> Any:
+    def actual_lookahead(self) -> TimeValue:
         return max(self.lookahead, self.floor[0] - self.time)
 
-    def lookahead_from(self, time: Any) -> Any:
+    def lookahead_from(self, time: TimeValue) -> TimeValue:
         """What it promises by asking for this time, or being granted it, as a lookahead.
 
         Floats may have none that adds up to the promise exactly; then it is the largest that adds up to less.
@@ -192,7 +197,7 @@ class Timing:
         return rest
 
 
-def bound_of(time: Any, lookahead: Any, exclusive: bool, floor: Bound) -> Bound:
+def bound_of(time: Any, lookahead: TimeValue, exclusive: bool, floor: Bound) -> Bound:
     """With a lookahead of zero, who was granted all messages of a time may send none of that time any more."""
     bound: Bound = (time + lookahead, 1 if exclusive and not lookahead else 0)
     return max(bound, floor)
@@ -210,7 +215,7 @@ class Timetable:
         self.named: dict[str, bytes] = {}  # by node: who is behind, as it was told
         self.review = 0.0  # when to look if nodes know who is behind; 0: nobody could have become another
         # To a node: the smallest time stamps under way, and which version it must have seen to have got them.
-        self.under_way: dict[str, list[tuple[int, Any]]] = {}
+        self.under_way: dict[str, list[tuple[int, TimeValue]]] = {}
         self.asking: dict[str, dict[FederateHandle, None]] = {}  # by node: who asks for the next message
         self.freezing: dict[
             FederateHandle, int
@@ -228,9 +233,13 @@ class Horizon:
         self.view = NO_VIEW
         self.seen = 0
         self.behind = b""  # whom the others wait for (`time.report_codec`)
-        self.announce: dict[str, Any] = {}  # smallest time stamp sent to that node since the last report
-        self.granted: tuple[Any] | None = None  # what was last granted: many are granted the same
-        self.past: Any = None  # nothing is sent or changed before that time any more; None: that is not known
+        self.announce: dict[
+            str, TimeValue
+        ] = {}  # smallest time stamp sent to that node since the last report
+        self.granted: tuple[LogicalTime] | None = None  # what was last granted: many are granted the same
+        self.past: TimeValue | None = (
+            None  # nothing is sent or changed before that time any more; None: that is not known
+        )
         self.waiting: dict[FederateHandle, None] = {}  # members here that ask for time, or to be constrained
 
 
@@ -240,7 +249,9 @@ class Halt:
     def __init__(self, since: float, by: str) -> None:
         self.since = since  # by this node's clock
         self.by = by
-        self.gate: Any = None  # the last time that was let through; None: none was since the pause
+        self.gate: TimeValue | None = (
+            None  # the last time that was let through; None: none was since the pause
+        )
         self.steps = 0  # that the operator has asked for and that have let nothing through yet
         self.round = 0  # the command that has opened the gate; each lets every flush through once
         self.counted = True  # somebody was granted the time of the gate, so that it counts as a step
@@ -248,7 +259,7 @@ class Halt:
         self.hopefuls: dict[FederateHandle, None] = {}
         self.version = 1
 
-    def lets(self, time: Any) -> bool:
+    def lets(self, time: TimeValue) -> bool:
         return self.gate is not None and bool(time <= self.gate)
 
     def limit(self) -> Bound | None:

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from weft.interest import CellAxis, CellInterest, CellUpdate, Extent, Grid, Placed, Subscribed
 from weft.model.handles import AttributeHandle, FederateHandle, InteractionClassHandle
+from weft.model.time import TimeValue
 
 if TYPE_CHECKING:
     from weft.kernel.state.messages import Interaction, Update
@@ -38,7 +39,7 @@ CELLS: Final = 64
 EVERYWHERE: Final = -1
 _LEAST: Final = 64  # so much has to be done before it pays to reclaim
 
-Bound = tuple[Any, int]
+Bound = tuple[TimeValue, int]
 Box = tuple[tuple[int, int] | None, ...]
 Name = AttributeHandle | InteractionClassHandle
 
@@ -104,7 +105,7 @@ class Topic:
         boxes = tuple([self.box(extent) for extent in extents])
         return self.interest.grid.cells(boxes) - {EVERYWHERE}
 
-    def may_want(self, extents: Extents | None, time: Any) -> dict[int, None]:
+    def may_want(self, extents: Extents | None, time: TimeValue) -> dict[int, None]:
         """The numbers of federates that subscribe with regions in one of its cells as of that time."""
         found: dict[int, None] = {}
         lists = self.interest.lists
@@ -123,7 +124,9 @@ class Topic:
             self.interest.lists.update(update.placed.cells, update)
             logged.entered.append((self, update))
 
-    def between(self, cells: Iterable[int] | None, time: Any, until: Any) -> list[LoggedMessage]:
+    def between(
+        self, cells: Iterable[int] | None, time: TimeValue, until: TimeValue | None
+    ) -> list[LoggedMessage]:
         """What the log has of these cells (None: of all) in [time, until)."""
         lists = self.interest.lists
         found = lists.between(list(lists.lists) if cells is None else cells, time, until)
@@ -142,7 +145,7 @@ class Topic:
 class Change:
     """A change as of a time that is under way: until all nodes have carried it out, its federate is not granted that time."""
 
-    def __init__(self, time: Any) -> None:
+    def __init__(self, time: TimeValue) -> None:
         self.time = time
         self.nodes: dict[str, None] | None = None  # that are still to say so; None: the home has not decided
 
@@ -165,7 +168,7 @@ class Distribution:
         self.topics: dict[Name, Topic] = {}
         self.log: dict[bytes, LoggedMessage] = {}  # by retraction handle
         self.changing: dict[FederateHandle, None] = {}  # members here with changes under way
-        self.reclaimed: Any = None
+        self.reclaimed: TimeValue | None = None
         self.work = 0  # changes and messages since the last time
         self.counts = Counts()
 
@@ -182,7 +185,7 @@ class Distribution:
             for topic, update in logged.entered:
                 topic.interest.lists.withdraw(update.placed.cells, update)
 
-    def reclaim(self, past: Any) -> None:
+    def reclaim(self, past: TimeValue | None) -> None:
         """Nothing is sent or changed before that time any more.  Done when enough has come together to pay for it."""
         if past is None or (self.reclaimed is not None and past <= self.reclaimed):
             return

@@ -132,7 +132,7 @@ def held_for(federation: Federation, member: Member, galt: Bound | None) -> str:
     limit = federation.saves.limit
     if limit is None or timing.mode == GRANTED or not timing.constrained:
         return ""
-    asked = timing.flushing if timing.mode == FLUSH else timing.requested
+    asked = timing.flush_time() if timing.mode == FLUSH else timing.requested
     if asked <= limit[0] or (galt is not None and galt < limit):
         return ""
     if federation.saves.saving is not None:

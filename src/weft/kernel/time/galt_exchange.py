@@ -84,7 +84,7 @@ def _stalled_report(member: Member) -> Report:
         timing.requested,
         timing.lookahead,
         timing.floor,
-        timing.flushing if head is None else min(head, timing.flushing),
+        timing.flush_time() if head is None else min(head, timing.flush_time()),
         timing.reached,
     )
 

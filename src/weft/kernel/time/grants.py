@@ -245,13 +245,13 @@ def _check_flush(step: Step, member: Member) -> bool:
     if is_halted(federation, timing):
         return False
     stalled, timing.stalled = timing.stalled, False
-    if _must_wait(step, member, timing.flushing):
+    if _must_wait(step, member, timing.flush_time()):
         if stalled:
-            _hold_flush(step, member, timing.flushing)
+            _hold_flush(step, member, timing.flush_time())
             return False
         if limit is not None and limit[0] != timing.requested:
             timing.floor = timing.promise()
-            _hold_flush(step, member, timing.flushing)
+            _hold_flush(step, member, timing.flush_time())
         return False
     galt = galt_exchange.galt_of(federation, member, step.node)
     if not stalled and timing.constrained and galt is not None and galt < (timing.requested, 1):
@@ -259,7 +259,7 @@ def _check_flush(step: Step, member: Member) -> bool:
     _spend(step.turn, member)
     timing.floor = timing.promise()
     federation.clock.horizon.waiting.pop(member.handle, None)
-    _flush(step, member, timing.flushing)
+    _flush(step, member, timing.flush_time())
     told_state(step, member)
     return True
 

@@ -15,6 +15,7 @@ from weft.model.handles import (
     ParameterHandle,
     TransportationTypeHandle,
 )
+from weft.model.packed import Item
 from weft.model.time import LogicalTime, LogicalTimeFactory
 from weft.wire.codec.hot_fields import datum_at, field_start, field_stop
 from weft.wire.codec.known_handles import HandleCache
@@ -63,33 +64,13 @@ class HotCallbacks:
         if stop < 0:
             return None
         at = field_start(data, at + 1)
-        parameters: dict[ParameterHandle, bytes] = {}
-        attributes: dict[AttributeHandle, bytes] = {}
-        while at < stop:
-            entry_stop = field_stop(data, at + 1, stop)
-            if data[at] != 0x0A or entry_stop < 0:
-                return None
-            at = field_start(data, at + 1)
-            handle = datum_at(data, at, entry_stop, 0x0A)
-            if not handle:
-                return None
-            at += 4 + len(handle)
-            value = b""
-            if at < entry_stop:
-                if data[at] != 0x12 or field_stop(data, at + 1, entry_stop) != entry_stop:
-                    return None
-                value = data[field_start(data, at + 1) : entry_stop]
-            if interaction:
-                parameter = self._parameters.get(handle)
-                if parameter in parameters:
-                    return None
-                parameters[parameter] = value
-            else:
-                attribute = self._attributes.get(handle)
-                if attribute in attributes:
-                    return None
-                attributes[attribute] = value
-            at = entry_stop
+        parameters: dict[ParameterHandle, bytes] | None = None
+        attributes: dict[AttributeHandle, bytes] | None = None
+        if interaction:
+            parameters = _values(data, at, stop, self._parameters)
+        else:
+            attributes = _values(data, at, stop, self._attributes)
+        at = stop
         tag = b""
         if at < end and data[at] == 0x1A:
             stop = field_stop(data, at + 1, end)
@@ -110,10 +91,12 @@ class HotCallbacks:
                 return None
         way = self._transportations.get(transportation)
         sender = self._federates.get(producer)
-        if interaction:
+        if parameters is not None:
             kind = self._classes.get(target)
             return DeliveredInteraction(kind, parameters, tag, way, sender, None, stamp)
-        return Reflection(self._instances.get(target), attributes, tag, way, sender, None, stamp)
+        if attributes is not None:
+            return Reflection(self._instances.get(target), attributes, tag, way, sender, None, stamp)
+        return None
 
     def read_grant(self, data: bytes, start: i64, end: i64) -> LogicalTime | None:
         """The time of a Time Advance Grant, if it is one."""
@@ -150,3 +133,28 @@ class HotCallbacks:
             retraction = MessageRetractionHandle(raw)
         assert self.time is not None
         return Stamp(self.time.decode_time(time), sent, received, retraction)
+
+
+def _values(data: bytes, at: i64, stop: i64, known: HandleCache[Item]) -> dict[Item, bytes] | None:
+    """The map of parameters or attributes that lies there; None: it is not in its canonical form."""
+    values: dict[Item, bytes] = {}
+    while at < stop:
+        entry_stop = field_stop(data, at + 1, stop)
+        if data[at] != 0x0A or entry_stop < 0:
+            return None
+        at = field_start(data, at + 1)
+        handle = datum_at(data, at, entry_stop, 0x0A)
+        if not handle:
+            return None
+        at += 4 + len(handle)
+        value = b""
+        if at < entry_stop:
+            if data[at] != 0x12 or field_stop(data, at + 1, entry_stop) != entry_stop:
+                return None
+            value = data[field_start(data, at + 1) : entry_stop]
+        key = known.get(handle)
+        if key in values:
+            return None
+        values[key] = value
+        at = entry_stop
+    return values
