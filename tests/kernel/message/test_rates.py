@@ -39,7 +39,8 @@ class Watched(Seat):
         self.callbacks: list[tuple[float, Any]] = []
         names = {handle: name for name, handle in handles().attributes.items()}
         connection: Any = self.connection
-        plain = connection.handle
+        inbox = connection.inbox
+        plain = inbox.put
 
         def handle(effect: Any) -> None:
             if isinstance(effect, Callback) and isinstance(effect.delivery, Reflection):
@@ -51,7 +52,7 @@ class Watched(Seat):
                     self.values.setdefault(key, []).append((now, value))
             plain(effect)
 
-        connection.handle = handle
+        inbox.put = handle
 
     def want(self, rate: str, *names: str, cls: str = CLASS) -> None:
         self.call("subscribe_object_class_attributes", handles().classes[cls], handles().set_of(*names), rate)
