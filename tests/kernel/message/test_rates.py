@@ -40,9 +40,9 @@ class Watched(Seat):
         names = {handle: name for name, handle in handles().attributes.items()}
         connection: Any = self.connection
         inbox = connection.inbox
-        plain = inbox.put
 
-        def handle(effect: Any) -> None:
+        def wake() -> None:
+            effect = inbox._arrived[-1]
             if isinstance(effect, Callback) and isinstance(effect.delivery, Reflection):
                 now = network.clock.now
                 self.callbacks.append((now, effect.arguments))
@@ -50,9 +50,8 @@ class Watched(Seat):
                 for attribute, value in effect.delivery.values.items():
                     key = (effect.delivery.instance, names[attribute])
                     self.values.setdefault(key, []).append((now, value))
-            plain(effect)
 
-        inbox.put = handle
+        inbox.asleep, inbox.wake = True, wake
 
     def want(self, rate: str, *names: str, cls: str = CLASS) -> None:
         self.call("subscribe_object_class_attributes", handles().classes[cls], handles().set_of(*names), rate)
