@@ -39,9 +39,10 @@ class Watched(Seat):
         self.callbacks: list[tuple[float, Any]] = []
         names = {handle: name for name, handle in handles().attributes.items()}
         connection: Any = self.connection
-        plain = connection.handle
+        inbox = connection.inbox
 
-        def handle(effect: Any) -> None:
+        def wake() -> None:
+            effect = inbox._arrived[-1]
             if isinstance(effect, Callback) and isinstance(effect.delivery, Reflection):
                 now = network.clock.now
                 self.callbacks.append((now, effect.arguments))
@@ -49,9 +50,8 @@ class Watched(Seat):
                 for attribute, value in effect.delivery.values.items():
                     key = (effect.delivery.instance, names[attribute])
                     self.values.setdefault(key, []).append((now, value))
-            plain(effect)
 
-        connection.handle = handle
+        inbox.asleep, inbox.wake = True, wake
 
     def want(self, rate: str, *names: str, cls: str = CLASS) -> None:
         self.call("subscribe_object_class_attributes", handles().classes[cls], handles().set_of(*names), rate)

@@ -267,8 +267,8 @@ def test_what_was_sent_by_one_who_left_before_the_recording(
     later: int, missing: bool, unsure: int, tmp_path: Path
 ) -> None:
     """It is as it should be, unless that federate joined later, or rows are missing: then its own may be among them."""
-    lived.embedded(tmp_path, 4, steps=80, restore=True)
-    run = lived.runs(tmp_path)[-1]
+    recorded_runs.embedded(tmp_path, 4, steps=80, restore=True)
+    run = recorded_runs.runs(tmp_path)[-1]
     rows = Rows(run)
     start = rows.all("start")[0]
     assert start["source"] == max(row["federate"] for row in rows.all("join") if row["source"])

@@ -60,7 +60,7 @@ def pace(step: Step, message: Update, recipients: list[Recipient]) -> None:
             if message.urgent:
                 tso_queue.hand(step, member, delivery, OrderType.PRIORITY, message)
             else:
-                tso_queue.hand_late(step, member, delivery, None, message.callback_number())
+                tso_queue.hand_late(step, member, delivery, None, held.number)
         if kept.held:
             _arm(step, instance, member, kept)
 
@@ -188,7 +188,7 @@ def _release(step: Step, instance: Instance, member: Member, kept: Pace) -> None
     ]
     for update, attributes in _together(due):
         delivery = _take(step, instance, kept, update, attributes)
-        tso_queue.hand_late(step, member, delivery, None, update.message.callback_number())
+        tso_queue.hand_late(step, member, delivery, None, update.number)
     if kept.held:
         _arm(step, instance, member, kept)
 

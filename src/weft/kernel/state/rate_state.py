@@ -12,6 +12,8 @@ class Held:
     def __init__(self, message: Update, recipient: Recipient) -> None:
         self.message = message
         self.recipient = recipient
+        # Asked for now: nodes of one process share messages, and each says of it whether its deliveries are recorded there.
+        self.number = message.callback_number()
 
 
 class Pace:
