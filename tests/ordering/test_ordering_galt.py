@@ -44,7 +44,7 @@ def by_definition(given_: dict[int, Given]) -> dict[int, Bound]:
 
 @given(PROMISES, st.lists(st.integers(1, 6), max_size=4))
 def test_galt_is_what_the_definition_says(given_: dict[int, Given], withdrawn: list[int]) -> None:
-    bounds = LowerBounds[int]()
+    bounds = LowerBounds()
     for who, one in given_.items():
         bounds.promise(who, (one.bound[0] + 1, 0), one.lookahead)  # promised before, and replaced
         bounds.promise(who, one.bound, one.lookahead, one.until, one.floor)

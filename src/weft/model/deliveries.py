@@ -24,8 +24,8 @@ from weft.model.records import RangeBounds
 from weft.model.time import HLAfloat64Time, HLAinteger64Time, LogicalTime
 
 T = TypeVar("T")
-ParameterValues = dict[ParameterHandle, bytes] | PackedValues[ParameterHandle]
-AttributeValues = dict[AttributeHandle, bytes] | PackedValues[AttributeHandle]
+ParameterValues = dict[ParameterHandle, bytes] | PackedValues
+AttributeValues = dict[AttributeHandle, bytes] | PackedValues
 Conveyed = frozenset[frozenset[tuple[DimensionHandle, RangeBounds]]]
 """Regions as a federate is told of them: by value."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import Generic, TypeVar
+from typing import Any, TypeVar
 
 from weft.model.handles import Handle
 
@@ -11,22 +11,23 @@ Item = TypeVar("Item", bound=Handle)
 """Handles of parameters or of attributes."""
 
 
-class PackedValues(Generic[Item]):
+class PackedValues:
     """An encoded map of parameters or attributes to values: which handles it has is known, the values are not looked at.
 
     The kernel treats it like the dict it stands for.  Whoever read it from the wire knows how to take a part of it and how to
     unpack it, and subclasses this.
     """
 
-    def __init__(self, handles: list[Item]) -> None:
-        # Each of its class, as in the dict: the kernel keeps what it finds here.
+    def __init__(self, handles: list[Any]) -> None:
+        # Parameters or attributes, each of its class, as in the dict: the kernel keeps what it finds here.  Not a generic class:
+        # compiled, an instance of one may bring the garbage collector down.
         self.handles = handles
 
-    def subset(self, wanted: Container[bytes]) -> PackedValues[Item]:
+    def subset(self, wanted: Container[bytes]) -> PackedValues:
         """Only what has one of these handles."""
         raise NotImplementedError
 
-    def unpack(self) -> dict[Item, bytes]:
+    def unpack(self) -> dict[Any, bytes]:
         raise NotImplementedError
 
     def encoded(self, tag: bytes) -> bytes:

@@ -19,15 +19,16 @@ All operations cost little when many federates promise the same, as they do when
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from typing import Generic, TypeVar
+from collections.abc import Hashable
+from typing import Any
 
 from weft.model.time import TimeValue
 
 Bound = tuple[TimeValue, int]
 """A time as a number, and 1 if that very time is excluded."""
 
-Who = TypeVar("Who")
-"""Whoever promises: a key that can be compared with `==` and hashed."""
+Who = Hashable
+"""Whoever promises."""
 
 
 class Promise:
@@ -44,7 +45,7 @@ class Promise:
         return min(self.bound, max((bound[0] + self.lookahead, bound[1]), self.floor))
 
 
-class LowerBounds(Generic[Who]):
+class LowerBounds:
     """The promises of all time-regulating federates."""
 
     def __init__(self) -> None:
@@ -89,13 +90,13 @@ class LowerBounds(Generic[Who]):
         """What nobody will send less than; None if nobody regulates."""
         return self._sorted[0] if self._sorted else None
 
-    def alone(self) -> Who | None:
+    def alone(self) -> Any:
         """The one whose promise is the least, if it is the only one."""
         if not self._sorted or self._counts[self._sorted[0]] > 1:
             return None
         return next(who for who, one in self.promises.items() if one.bound == self._sorted[0])
 
-    def behind(self) -> list[Who]:
+    def behind(self) -> list[Any]:
         """All who promise no more than the least: those the others wait for."""
         least = self.least()
         return [who for who, one in self.promises.items() if one.bound == least]

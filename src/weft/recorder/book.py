@@ -36,7 +36,6 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Final
 
-from weft.model.handles import Handle
 from weft.model.packed import PackedValues
 from weft.model.recording import NO_OBJECT, ChannelEntry, Pattern, Recorder, rows_in
 
@@ -346,7 +345,7 @@ class Book(Recorder):
         self._kept += size
         return size
 
-    def _unpacked(self, values: PackedValues[Handle], tag: bytes) -> tuple[int, int]:
+    def _unpacked(self, values: PackedValues, tag: bytes) -> tuple[int, int]:
         """Flags and size of what came packed, but not along a lane."""
         fields = values.encoded(tag)  # which has the tag in it
         size = len(fields)

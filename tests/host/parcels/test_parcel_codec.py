@@ -91,7 +91,7 @@ def message(kind: type[Handle], *, packed: bool) -> Any:
     return given_values.map(pack) if packed else given_values
 
 
-def pack(given_values: dict[Any, bytes]) -> WireValues[Any]:
+def pack(given_values: dict[Any, bytes]) -> WireValues:
     return WireValues(list(given_values), write_values(given_values), b"", b"")
 
 

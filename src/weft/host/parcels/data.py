@@ -386,7 +386,7 @@ def _read_boxes(data: bytes, at: int) -> tuple[tuple[tuple[int, ...], ...], int]
     return tuple(boxes), at
 
 
-def _packed(data: bytes, at: int, target: bytes, tag: bytes, known: HandleCache[Item]) -> WireValues[Item]:
+def _packed(data: bytes, at: int, target: bytes, tag: bytes, known: HandleCache) -> WireValues:
     handles = scan_values(data, at, len(data))
     if handles is None:
         raise ParcelError("values that are not in their canonical form")

@@ -207,7 +207,7 @@ class Timetable:
     """At the home: what all nodes have reported, and what they were told."""
 
     def __init__(self) -> None:
-        self.bounds: LowerBounds[FederateHandle] = LowerBounds()
+        self.bounds: LowerBounds = LowerBounds()
         self.reports: dict[FederateHandle, Report] = {}
         self.version = 0  # counts what was told
         self.seen: dict[str, int] = {}  # by node: up to which version it has been told, as it says itself

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from weft.model.deliveries import DeliveredInteraction, Delivery, Reflection, Stamp
 from weft.model.enums import OrderType
@@ -15,7 +15,6 @@ from weft.model.handles import (
     ParameterHandle,
     TransportationTypeHandle,
 )
-from weft.model.packed import Item
 from weft.model.time import LogicalTime, LogicalTimeFactory
 from weft.wire.codec.hot_fields import datum_at, field_start, field_stop
 from weft.wire.codec.known_handles import HandleCache
@@ -135,9 +134,9 @@ class HotCallbacks:
         return Stamp(self.time.decode_time(time), sent, received, retraction)
 
 
-def _values(data: bytes, at: i64, stop: i64, known: HandleCache[Item]) -> dict[Item, bytes] | None:
+def _values(data: bytes, at: i64, stop: i64, known: HandleCache) -> dict[Any, bytes] | None:
     """The map of parameters or attributes that lies there; None: it is not in its canonical form."""
-    values: dict[Item, bytes] = {}
+    values: dict[Any, bytes] = {}
     while at < stop:
         entry_stop = field_stop(data, at + 1, stop)
         if data[at] != 0x0A or entry_stop < 0:

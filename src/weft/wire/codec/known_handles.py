@@ -6,28 +6,28 @@ the handle that they stand for, so that one who keeps them for it is noticed onl
 
 from __future__ import annotations
 
-from typing import Final, Generic
+from typing import Any, Final
 
 from weft.model.handles import (
     AttributeHandle,
+    Handle,
     InteractionClassHandle,
     ObjectInstanceHandle,
     ParameterHandle,
 )
-from weft.model.packed import Item
 
 _HANDLES: Final = 100_000  # of one kind
 _LONG: Final = 16  # bytes: no RTI's handles are longer, and nobody may fill memory by making some up
 
 
-class HandleCache(Generic[Item]):
+class HandleCache:
     """The handles of one kind that have been seen."""
 
-    def __init__(self, kind: type[Item]) -> None:
+    def __init__(self, kind: type[Handle]) -> None:
         self._kind = kind
-        self._known: dict[bytes, Item] = {}
+        self._known: dict[bytes, Handle] = {}
 
-    def get(self, raw: bytes) -> Item:
+    def get(self, raw: bytes) -> Any:
         found = self._known.get(raw)
         if found is None:
             found = self._kind(raw)

@@ -11,7 +11,7 @@ from typing import Any
 
 from weft.model.deliveries import DeliveredInteraction, Delivery, Reflection
 from weft.model.handles import Handle
-from weft.model.packed import Item, PackedValues
+from weft.model.packed import PackedValues
 from weft.model.time import HLAfloat64Time, HLAinteger64Time
 from weft.wire.codec.hot import (
     RECEIVE,
@@ -39,14 +39,14 @@ else:
     LIBRT_FOUND = True
 
 
-class WireValues(PackedValues[Item]):
-    def __init__(self, handles: list[Item], values: bytes, target: bytes, shared: bytes) -> None:
+class WireValues(PackedValues):
+    def __init__(self, handles: list[Any], values: bytes, target: bytes, shared: bytes) -> None:
         super().__init__(handles)
         self.values = values  # the encoded map
         self.target = target  # the class or instance it was sent with
         self.shared = shared  # the encoded head it was sent with; empty for a part of it
 
-    def subset(self, wanted: Container[bytes]) -> PackedValues[Item]:
+    def subset(self, wanted: Container[bytes]) -> PackedValues:
         kept = []
         parts = []
         for handle, (_, entry, _) in zip(self.handles, scan_entries(self.values), strict=True):
@@ -58,7 +58,7 @@ class WireValues(PackedValues[Item]):
     def encoded(self, tag: bytes) -> bytes:
         return self.shared or shared_fields(self.target, self.values, tag)
 
-    def unpack(self) -> dict[Item, bytes]:
+    def unpack(self) -> dict[Any, bytes]:
         entries = scan_entries(self.values)
         return {handle: value for handle, (_, _, value) in zip(self.handles, entries, strict=True)}
 
@@ -84,14 +84,15 @@ def fields_of(message: bytes) -> tuple[list[bytes], bytes]:
     return values, tag
 
 
-def packed(call: HotCall) -> WireValues[Handle]:
+def packed(call: HotCall) -> WireValues:
     return WireValues(value_handles(call), call.values, call.target, call.shared)
 
 
 def target_of(call: HotCall) -> Handle:
     """The interaction class or object instance."""
     known = INTERACTION_CLASSES if call.number >= SEND else OBJECT_INSTANCES
-    return known.get(call.target)
+    found: Handle = known.get(call.target)
+    return found
 
 
 def value_handles(call: HotCall) -> list[Handle]:
@@ -138,7 +139,7 @@ class Splicer:
         return callback(number + 1, shared, timed)
 
 
-def _shared(values: WireValues[Item], target: bytes, tag: bytes) -> bytes:
+def _shared(values: WireValues, target: bytes, tag: bytes) -> bytes:
     """The encoded head, as it was sent if that is the same."""
     if values.shared and values.target == target:
         return values.shared
