@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import pytest
 
 from weft.kernel.federation import founding
+from weft.kernel.message.causal_order import CausalOrder
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "weft" / "kernel" / "message" / "causal_order.py"
 
@@ -55,6 +57,8 @@ def mutated(name: str) -> Iterator[None]:
     assert not name or source.count(before) == 1, f"the mutant {name!r} has lost its place"
     made: dict[str, Any] = {"__name__": "weft.kernel.message.causal_mutant", "__file__": str(SOURCE)}
     exec(compile(source.replace(before, after), str(SOURCE), "exec"), made)
+    # A federation takes the compiled class only, and what is derived from it.
+    methods = {one: what for one, what in vars(made["CausalOrder"]).items() if isinstance(what, FunctionType)}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(founding, "CausalOrder", made["CausalOrder"])
+        patch.setattr(founding, "CausalOrder", type("CausalOrder", (CausalOrder,), methods))
         yield

@@ -21,6 +21,7 @@ from weft import OrderType
 from weft.host.effects import PendingCall
 from weft.host.simulated.simulated import SimulatedNetwork
 from weft.kernel.federation import founding
+from weft.kernel.state.messages import Interaction, Update
 from weft.kernel.state.step import Step
 from weft.model.errors import NotConnected, RTIexception
 from weft.ordering import TaggedMessage
@@ -315,9 +316,9 @@ class Town:
         arrivals.tell = self._noted
 
     def _noted(self, number: int, said: Any) -> None:
-        if number in self.numbers and said.service in ("send_interaction", "update_attribute_values"):
-            at = 2
-            self.arrived.append((self.numbers[number], int(said.arguments[at])))
+        message = said.message
+        if number in self.numbers and isinstance(message, (Interaction, Update)):
+            self.arrived.append((self.numbers[number], int(message.tag)))
 
     def check_no_needless_wait(self) -> None:
         """Whatever has come and is not heard waits for a cause that has not come.  (Total order has more reasons.)"""

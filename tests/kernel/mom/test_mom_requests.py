@@ -241,5 +241,7 @@ def test_a_request_that_came_over_the_wire_is_unpacked(f: Federation) -> None:
     f.rti[0].publish_interaction_class(request)
     value = mom.model.encode("HLAfederateReference", f.handle(1))
     given = WireValues([parameter], write_values({parameter: value}), request, b"")
-    f.rti[0]._call("send_interaction", (bytes(request), given, b""))
+    connection = f.rti[0]._connection
+    assert connection is not None
+    connection.call("send_interaction", (request, given, b""))
     assert [found["HLAfederate"] for _, found in mom.reports()] == [f.handle(1)]
