@@ -432,36 +432,40 @@ class RTIambassador(
             raise self._paused(f"{service} is refused until the save or restore is over")
 
     def _deliver(self, callback: Callback) -> None:
-        if callback.method == "connection_lost":
-            # Clause 4.4: from here on the federate is not connected, and may connect again.
-            connection = self._cut_off()
-            self._enabled = False  # ends the evoking that delivers this; connecting enables again
-            self._absent = f"the connection was lost: {callback.arguments[0]}; connect again"
-            if connection is not None:
-                connection.close()
-            self._paused = None
-        elif callback.method == "federate_resigned":
-            # Clause 4.13: from here on the federate is no member; it may join again, or disconnect.
-            self._time_name = None
-            self._paused = None
-            self._awaited = Awaited()
-        elif callback.method not in _CONVEYING:
-            if callback.method in _PAUSING:
-                self._paused = _PAUSING[callback.method]
-            self._awaited.told(callback.method, callback.arguments)
-        arguments = callback.arguments
-        if callback.method in _OWN:
-            arguments = _own_arguments(callback.method, arguments)
-        elif len(arguments) > 5 and arguments[5] is not None and callback.method in _CONVEYING:
+        method, arguments = callback.method, callback.arguments
+        if method not in _CONVEYING:
+            arguments = self._told(method, arguments)
+        elif arguments[5] is not None:
             arguments = _conveyed(arguments)
         self._calling_back = threading.get_ident()
         try:
-            getattr(self._ambassador, callback.method)(*arguments)
+            getattr(self._ambassador, method)(*arguments)
         finally:
             self._calling_back = 0
             callback.handled = True
             if isinstance(callback, UrgentCallback) and callback.ticket and self._connection is not None:
                 self._connection.finished(callback)
+
+    def _told(self, method: str, arguments: tuple[object, ...]) -> tuple[object, ...]:
+        """What follows for the ambassador itself from a callback that is about to be delivered; returns its arguments."""
+        if method == "connection_lost":
+            # Clause 4.4: from here on the federate is not connected, and may connect again.
+            connection = self._cut_off()
+            self._enabled = False  # ends the evoking that delivers this; connecting enables again
+            self._absent = f"the connection was lost: {arguments[0]}; connect again"
+            if connection is not None:
+                connection.close()
+            self._paused = None
+        elif method == "federate_resigned":
+            # Clause 4.13: from here on the federate is no member; it may join again, or disconnect.
+            self._time_name = None
+            self._paused = None
+            self._awaited = Awaited()
+        else:
+            if method in _PAUSING:
+                self._paused = _PAUSING[method]
+            self._awaited.told(method, arguments)
+        return _own_arguments(method, arguments) if method in _OWN else arguments
 
     def _start_pump(self, connection: Connection) -> None:
         self._resume.set()
