@@ -36,7 +36,6 @@ from weft.host.recording.files import (
 from weft.host.recording.writers import Part, ProcessWriter, Writer
 from weft.host.settings import Settings
 from weft.kernel.node.faults import trace_of
-from weft.kernel.recording.message_rows import Recordings
 from weft.kernel.state.federation import Federation
 from weft.model.errors import WeftError
 from weft.model.json_types import JsonObject
@@ -216,7 +215,7 @@ def _models(federation: Federation) -> tuple[list[Source], Source | None]:
     return sources, rid
 
 
-class NodeRecordings(Recordings):
+class NodeRecordings:
     """All that is recorded at one node, and the thread that writes it.
 
     `settings` is what `run.json` says about how the run was made.
@@ -459,7 +458,7 @@ def recordings_of(settings: Settings, report: Callable[[str], None], guard: Guar
     )
 
 
-class MemoryRecordings(Recordings):
+class MemoryRecordings:
     """Rows that last as long as this object: for the simulated network, and for tests."""
 
     def __init__(self, payloads: bool = True) -> None:
