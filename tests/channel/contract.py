@@ -35,7 +35,7 @@ from weft.channel import (
     on,
 )
 from weft.fabric import Topology
-from weft.host.dispatch import OneThread, Preemptive, RealTimeChannel, ThreadPerConsumer
+from weft.host.dispatch import OneThread, Preemptive, RealTimeChannel, ThreadPerConsumer, ThreadPools
 from weft.host.in_process.event_channel import ProcessChannel
 from weft.host.in_process.mesh_node import OwnNode
 
@@ -72,6 +72,7 @@ BENCHES = [
     ),
     Bench("one thread", OneThread, hosted=True),
     Bench("one thread, cooperative", lambda: OneThread(cooperative=True), cooperative=True, hosted=True),
+    Bench("thread pools", lambda: ThreadPools(1), ordered=False, hosted=True),
     Bench("thread per consumer", ThreadPerConsumer, ordered=False, ranked=False, hosted=True),
     Bench("preemptive", lambda: Preemptive(realtime=False), ordered=False, hosted=True, elsewhere=True),
 ]

@@ -1,12 +1,17 @@
 """How urgently: the real-time event channel.  Filter, correlate, dispatch by priority (docs/explanation/channel.md)."""
 
 from weft.channel.channel import ConsumerAdmin, EventChannel, SupplierAdmin
-from weft.channel.configuration import BROADCAST, FULL, NO_CORRELATION, NO_DISPATCHING, Configuration
-from weft.channel.configuring import recorded
+from weft.channel.configuration import (
+    BROADCAST,
+    FULL,
+    NO_CORRELATION,
+    NO_DISPATCHING,
+    Configuration,
+    recorded,
+)
 from weft.channel.dispatchers import Cooperative, Immediate, SingleThreaded
 from weft.channel.event import ANY, DEADLINE_TIMEOUT, FIRST_TYPE, INTERVAL_TIMEOUT, Event, Events, Timeout
-from weft.channel.gateway import Border, Gateway, News
-from weft.channel.local_links import LocalLink, LocalLinks
+from weft.channel.gateway import Border, Gateway, LocalLink, LocalLinks, News
 from weft.channel.protocols import (
     ChannelObserver,
     Dispatcher,
@@ -15,6 +20,7 @@ from weft.channel.protocols import (
     SubscriptionObserver,
 )
 from weft.channel.proxies import ProxyPushConsumer, ProxyPushSupplier
+from weft.channel.pulling import ProxyPullConsumer, ProxyPullSupplier, PullSupplier
 from weft.channel.qos import (
     ConsumerQos,
     Dependency,
@@ -29,11 +35,13 @@ from weft.channel.qos import (
     publishes,
 )
 from weft.channel.record import DispatchRecord, Happening, Record
+from weft.channel.scheduling.admission import AdmissionControl, AdmissionVerdict
 from weft.channel.scheduling.rt_info import After, AfterAll, AfterAny, Every, RtInfo
 from weft.channel.scheduling.schedule import (
     EARLIEST_DEADLINE_FIRST,
     MAXIMUM_URGENCY_FIRST,
     RATE_MONOTONIC,
+    Policy,
     Schedule,
     Scheduled,
     SchedulePlan,
@@ -61,6 +69,8 @@ __all__ = [
     "NO_DISPATCHING",
     "RATE_MONOTONIC",
     "WAIT",
+    "AdmissionControl",
+    "AdmissionVerdict",
     "After",
     "AfterAll",
     "AfterAny",
@@ -83,9 +93,13 @@ __all__ = [
     "LocalLink",
     "LocalLinks",
     "News",
+    "Policy",
+    "ProxyPullConsumer",
+    "ProxyPullSupplier",
     "ProxyPushConsumer",
     "ProxyPushSupplier",
     "Publication",
+    "PullSupplier",
     "PushConsumer",
     "PushSupplier",
     "PushWork",

@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from weft.channel.configuration import FULL, Configuration
-from weft.channel.core import Core
+from weft.channel.configuration import FULL, Candidate, Configuration, candidates, connected
+from weft.channel.core import Core, Judge
 from weft.channel.dispatchers import Immediate, SingleThreaded
-from weft.channel.event import Events
+from weft.channel.event import Event, Events
 from weft.channel.proxies import ProxyPushConsumer, ProxyPushSupplier
-from weft.channel.qos import ConsumerQos, Dependency, SupplierQos, depends, publishes
+from weft.channel.pulling import CAPACITY, ProxyPullConsumer, ProxyPullSupplier, PullSupplier
+from weft.channel.qos import ConsumerQos, Dependency, Publication, SupplierQos, depends, publishes
+from weft.channel.scheduling.admission import AdmissionControl
+from weft.channel.scheduling.urgency import Urgency
 from weft.channel.subscriptions import Pattern
-from weft.model.errors import ChannelError
+from weft.model.errors import AdmissionRefused, ChannelError
 
 if TYPE_CHECKING:
     from weft.channel.protocols import (
@@ -39,6 +42,9 @@ class ConsumerAdmin:
     def obtain_push_supplier(self) -> ProxyPushSupplier:
         return self._channel.new_proxy_supplier()
 
+    def obtain_pull_supplier(self) -> ProxyPullSupplier:
+        return self._channel.new_pull_supplier()
+
 
 class SupplierAdmin:
     """Makes the channel's ends of suppliers."""
@@ -49,9 +55,13 @@ class SupplierAdmin:
     def obtain_push_consumer(self) -> ProxyPushConsumer:
         return self._channel.new_proxy_consumer()
 
+    def obtain_pull_consumer(self) -> ProxyPullConsumer:
+        return self._channel.new_pull_consumer()
+
 
 class EventChannel:
-    """`boot` tells processes of a channel of the same name apart, for gateways.  Without a schedule all are equally urgent.
+    """`boot` tells processes of a channel of the same name apart, for gateways.  Without a schedule all are equally urgent; with
+    an `AdmissionControl` whoever connects is judged first.
     `record` is told of every push and dispatch (see `record`); it needs a dispatcher with a clock."""
 
     def __init__(
@@ -69,6 +79,7 @@ class EventChannel:
         chosen = _dispatcher(configuration, dispatcher)
         _check_record(record, chosen)
         self._core = Core(name, boot, configuration, chosen, _is_direct(chosen), schedule, observer, record)
+        self._core.judge = self._judge(schedule)
 
     @property
     def name(self) -> str:
@@ -86,6 +97,10 @@ class EventChannel:
     def dispatcher(self) -> Dispatcher:
         return self._core.dispatcher
 
+    @property
+    def schedule(self) -> Scheduler | None:
+        return self._core.schedule
+
     # Who takes part
 
     def for_consumers(self) -> ConsumerAdmin:
@@ -101,6 +116,42 @@ class EventChannel:
     def new_proxy_consumer(self) -> ProxyPushConsumer:
         self._require_alive()
         return ProxyPushConsumer(self._core)
+
+    def new_pull_supplier(self) -> ProxyPullSupplier:
+        self._require_alive()
+        return ProxyPullSupplier(self._core)
+
+    def new_pull_consumer(self) -> ProxyPullConsumer:
+        self._require_alive()
+        return ProxyPullConsumer(self._core)
+
+    def pulled(
+        self,
+        *registrations: Dependency,
+        name: str = "",
+        rt_info: str = "",
+        capacity: int = CAPACITY,
+        now: float,
+    ) -> ProxyPullSupplier:
+        """A consumer that pulls (`try_pull`), connected, in one call."""
+        proxy = self.new_pull_supplier()
+        proxy.connect_pull_consumer(depends(*registrations, name=name, rt_info=rt_info), now, capacity)
+        return proxy
+
+    def pull_from(
+        self,
+        supplier: PullSupplier | Callable[[], Event | None],
+        *pairs: tuple[int, int],
+        every: float | None = None,
+        name: str = "",
+        rt_info: str = "",
+        now: float,
+    ) -> ProxyPullConsumer:
+        """A supplier that is pulled, connected, in one call (see `pulling`)."""
+        proxy = self.new_pull_consumer()
+        qos = publishes(*pairs, name=name, rt_info=rt_info)
+        proxy.connect_pull_supplier(supplier, qos, now, every, rt_info)
+        return proxy
 
     def consume(
         self,
@@ -121,10 +172,17 @@ class EventChannel:
         return proxy
 
     def supply(
-        self, *pairs: tuple[int, int], supplier: PushSupplier | None = None, name: str = "", rt_info: str = ""
+        self,
+        *pairs: tuple[int, int],
+        supplier: PushSupplier | None = None,
+        name: str = "",
+        rt_info: str = "",
+        best_effort: bool = False,
     ) -> ProxyPushConsumer:
         """A supplier of these (source, type) pairs, connected, in one call."""
-        return self.connect_supplier(supplier, publishes(*pairs, name=name, rt_info=rt_info))
+        return self.connect_supplier(
+            supplier, publishes(*pairs, name=name, rt_info=rt_info, best_effort=best_effort)
+        )
 
     def connect_supplier(self, supplier: PushSupplier | None, qos: SupplierQos) -> ProxyPushConsumer:
         proxy = self.new_proxy_consumer()
@@ -164,18 +222,15 @@ class EventChannel:
 
     def must_yield(self) -> bool:
         """Asked by a consumer that runs: does something of a higher preemption priority wait?"""
-        answer: bool = self._core.dispatcher.must_yield()
-        return answer
+        return self._core.dispatcher.must_yield()
 
     def pending(self) -> int:
         """How many pushes wait."""
-        answer: int = self._core.dispatcher.pending()
-        return answer
+        return self._core.dispatcher.pending()
 
     def run_one(self) -> bool:
         """Carry out the most urgent push; was there any?"""
-        answer: bool = self._core.dispatcher.run_one()
-        return answer
+        return self._core.dispatcher.run_one()
 
     def run_pending(self) -> int:
         """Until nothing waits, also at a dispatcher that takes over meanwhile; how many."""
@@ -217,6 +272,68 @@ class EventChannel:
                 if held and proxy.connected:
                     proxy.release(held, now)
             core.settle()
+
+    def reschedule(self, schedule: Scheduler | None) -> None:
+        """Replaces the run-time scheduler without losing an event (S3-23); during a push, as soon as that has ended.
+
+        From then on everything goes by the new one, work that waits too: its deadlines and keys count from its push.  What runs
+        is interrupted, if it can be, by what the new schedule has before it.  The new schedule must know all operations that
+        consumers and suppliers are connected as."""
+        self._require_alive()
+        if isinstance(schedule, AdmissionControl):
+            self._admit(schedule, Candidate("what is connected", "", (), ()))
+        if schedule is not None:
+            for proxy in self.consumers():
+                for name in sorted(proxy.rt_infos()):
+                    schedule.urgency(name)
+        self._core.later(lambda: self._exchange(schedule))
+
+    def urgency(self, rt_info: str) -> Urgency:
+        """As the schedule that holds says."""
+        return self._core.urgency(rt_info)
+
+    def _exchange(self, schedule: Scheduler | None) -> None:
+        self._core.reschedule(schedule)
+        self._core.judge = self._judge(schedule)
+        self._rank()
+
+    def _rank(self) -> None:
+        """Everything by the schedule that holds now."""
+        core = self._core
+        for proxy in self.consumers():
+            proxy.rerank()
+        core.subscriptions.stale_all()
+        core.dispatcher.rerank(lambda work: core.urgency_now(work.rt_info))
+
+    def _judge(self, schedule: Scheduler | None) -> Judge | None:
+        if not isinstance(schedule, AdmissionControl):
+            return None
+
+        def judge(
+            name: str,
+            rt_info: str,
+            registrations: tuple[Dependency, ...],
+            publications: tuple[Publication, ...],
+        ) -> None:
+            asks = Candidate(name, rt_info, registrations, publications)
+            if asks.rt_infos():
+                self._admit(schedule, asks)
+                self._core.reschedule(schedule)  # at once: it is about to be looked up
+                self._core.later(self._rank)
+
+        return judge
+
+    def _admit(self, control: AdmissionControl, asks: Candidate) -> None:
+        """Or refuse it; then nothing has changed."""
+        core = self._core
+        names = {name for one in candidates(self) for name in one.rt_infos()} | asks.rt_infos()
+        verdict = control.judge(asks.name, connected(self, control.needed(sorted(names), asks.name), asks))
+        if not verdict.fits:
+            if control.refuse:
+                raise AdmissionRefused(f"channel {core.name}: {verdict}")
+            if core.observer is not None:
+                core.observer.admitted_late(asks.name, str(verdict))
+        control.adopt(verdict)
 
     def destroy(self) -> None:
         """Consumers and suppliers are disconnected, and what waits is dropped."""

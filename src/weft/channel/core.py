@@ -6,16 +6,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from weft.channel.event import ANY, Event, stamped
-from weft.channel.qos import Publication
+from weft.channel.qos import Dependency, Publication
 from weft.channel.scheduling.urgency import UNSCHEDULED, Urgency
 from weft.channel.subscriptions import Pattern, Subscriptions, Wants
 from weft.channel.timers import Timers
+from weft.model.errors import ScheduleError
 
 if TYPE_CHECKING:
     from weft.channel.configuration import Configuration
     from weft.channel.protocols import ChannelObserver, Dispatcher, Scheduler, SubscriptionObserver
     from weft.channel.proxies import ProxyPushConsumer, ProxyPushSupplier
     from weft.channel.record import Record
+
+Judge = Callable[[str, str, tuple[Dependency, ...], tuple[Publication, ...]], None]
+"""Given its name, its RT_Info, and what it asks for or publishes."""
 
 Key = TypeVar("Key", int, Pattern)
 
@@ -89,6 +93,11 @@ class Core:
         self.dispatcher = dispatcher
         self.direct = direct  # pushes run in the supplier's call, and nobody measures them
         self.schedule = schedule
+        self._urgencies: dict[str, Urgency] = {}  # what was looked up
+        self.pollers: list[
+            Callable[[float], None]
+        ] = []  # pull suppliers that are asked when there is nothing
+        self.judge: Judge | None = None  # says whether somebody may connect: raises, if not
         self.observer = observer
         self.record = record
         self.subscriptions = Subscriptions()
@@ -107,14 +116,43 @@ class Core:
         self._changed: dict[Pattern, int] = {}
         self._changed_here: dict[Pattern, int] = {}
 
-    def stamp(self, event: Event) -> Event:
+    def stamp(self, event: Event, best_effort: bool) -> Event:
         self.sent += 1
-        return stamped(event, self.name, self.boot, self.sent)
+        return stamped(event, self.name, self.boot, self.sent, best_effort)
 
     def urgency(self, rt_info: str) -> Urgency:
-        if not rt_info or self.schedule is None:
+        if not rt_info:
             return UNSCHEDULED
-        return self.schedule.urgency(rt_info)
+        found = self._urgencies.get(rt_info)
+        if found is None:
+            if self.schedule is None:
+                found = UNSCHEDULED.named("", rt_info)
+            else:
+                found = self.schedule.urgency(rt_info).named(rt_info, rt_info)
+            self._urgencies[rt_info] = found
+        return found
+
+    def admit(
+        self,
+        name: str,
+        rt_info: str,
+        registrations: tuple[Dependency, ...],
+        publications: tuple[Publication, ...],
+    ) -> None:
+        """Before anything is changed."""
+        if self.judge is not None:
+            self.judge(name, rt_info, registrations, publications)
+
+    def reschedule(self, schedule: Scheduler | None) -> None:
+        self.schedule = schedule
+        self._urgencies = {}
+
+    def urgency_now(self, rt_info: str) -> Urgency:
+        """Of what was decided under an earlier schedule; what the present one does not know comes last."""
+        try:
+            return self.urgency(rt_info)
+        except ScheduleError:
+            return UNSCHEDULED
 
     # What is wanted
 

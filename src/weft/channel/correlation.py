@@ -19,13 +19,14 @@ event walks the steps only, so its cost does not depend on how much else the con
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
 from typing import Final
 
 from weft.channel.event import ANY, DEADLINE_TIMEOUT, INTERVAL_TIMEOUT, Event, Timeout
 from weft.channel.qos import AllOf, Deadline, Dependency, Interval, On
 from weft.channel.scheduling.urgency import Urgency
 from weft.channel.timers import Timer, Timers
-from weft.channel.work import Receiver
 
 
 class Arrival:
@@ -49,21 +50,21 @@ class CorrelationStep:
         self.steps: list[CorrelationStep] = []
 
 
-class CorrelationNode:
+class CorrelationNode(metaclass=ABCMeta):
     def __init__(self) -> None:
         self.parent: CorrelationNode | None = None
         self.place = 0  # among the parts of its parent
 
+    @abstractmethod
     def offer(self, step: CorrelationStep, number: int, event: Event) -> list[Arrival] | None:
         """What it fires with, or None."""
-        raise NotImplementedError
 
-    def clear(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def clear(self) -> None: ...
 
+    @abstractmethod
     def held(self) -> list[Arrival]:
         """What the groups in it wait with."""
-        raise NotImplementedError
 
 
 class LeafNode(CorrelationNode):
@@ -180,15 +181,15 @@ class AllNode(CorrelationNode):
         return own + [one for part in self.parts for one in part.held()]
 
 
-class Owner(Receiver):
-    """Whose registrations these are: the channel's end of a consumer."""
+class Owner(metaclass=ABCMeta):
+    """Whose registrations these are: the channel's end of a consumer, or a group of messages (`weft.kernel.qos`)."""
 
     number: int  # in the order in which they connected
     clears: bool  # any push clears all registrations
     is_gateway: bool
 
-    def timed_out(self, leaf: TimerLeaf, event: Event, now: float) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def timed_out(self, leaf: TimerLeaf, event: Event, now: float) -> None: ...
 
 
 class Registration:
@@ -215,7 +216,14 @@ class Registration:
         if isinstance(dependency, AllOf):
             return AllNode([self._node(part, urgencies) for part in dependency.parts])
         if isinstance(dependency, Interval | Deadline):
-            return self._timer(dependency, urgencies[dependency.rt_info])
+            periodic = isinstance(dependency, Interval)
+            timer = TimerLeaf(
+                self, len(self.timers), urgencies[dependency.rt_info], dependency.seconds, periodic
+            )
+            self.timers.append(timer)
+            if not periodic:
+                self.deadlines.append(timer)
+            return timer
         if isinstance(dependency, On):
             leaf = LeafNode(self, len(self.leaves), urgencies[dependency.rt_info])
             leaf.source = dependency.source
@@ -224,16 +232,15 @@ class Registration:
             return leaf
         return AnyNode([self._node(part, urgencies) for part in dependency.parts])
 
-    def _timer(self, dependency: Interval | Deadline, urgency: Urgency) -> CorrelationNode:
-        periodic = isinstance(dependency, Interval)
-        leaf = TimerLeaf(self, len(self.timers), urgency, dependency.seconds, periodic)
-        self.timers.append(leaf)
-        if not periodic:
-            self.deadlines.append(leaf)
-        return leaf
-
     def held(self) -> list[Arrival]:
         return [] if self.root is None else self.root.held()
+
+    def rerank(self, urgency: Callable[[str], Urgency]) -> None:
+        """Another schedule: as urgent as this says of the RT_Info of each leaf."""
+        for leaf in self.leaves:
+            leaf.urgency = urgency(leaf.urgency.rt_info)
+        for timer in self.timers:
+            timer.urgency = urgency(timer.urgency.rt_info)
 
     def clear(self) -> None:
         if self.root is not None:

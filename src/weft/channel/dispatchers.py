@@ -5,7 +5,8 @@
   runs to its end.
 * Cooperative: the same, but a consumer may be interrupted where it allows it.  It asks `must_yield()`, and if something of a
   higher preemption priority waits, it returns MORE (and is called again with the same events) or yields (and is resumed there).
-  Interrupted work is the first of its own priority to go on, so within a priority nothing overtakes what has begun.
+  Interrupted work is the first of its own priority to go on, so within a priority nothing overtakes what has begun, unless the
+  schedule says so (earliest deadline first, maximum urgency first): then an earlier key does.
   A consumer that yields though nothing more urgent waits goes on at once.
 
 A consumer that returns MORE or is a generator works with all of them; Immediate and SingleThreaded run it to its end.
@@ -21,9 +22,11 @@ A consumer that pushes while it runs cannot wait for itself: its work is admitte
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from weft.channel.record import DROP
+from weft.channel.scheduling.urgency import Urgency
 from weft.channel.work import DISCARD_NEWEST, DISCARD_OLDEST, WAIT, PushWork, WaterMarks, WorkQueue
 from weft.model.errors import ChannelError
 
@@ -64,6 +67,9 @@ class Immediate:
             if one.receiver.connected:
                 self.dispatch(one)
 
+    def rerank(self, urgency: Callable[[PushWork], Urgency]) -> None:
+        """Nothing waits."""
+
 
 class Queued:
     """Work in priority queues, and who may interrupt whom."""
@@ -101,7 +107,7 @@ class Queued:
 
     def must_yield(self) -> bool:
         running = self._running
-        return self.cooperative and running is not None and self._first(running.preemption) is not None
+        return self.cooperative and running is not None and self._is_overtaken(running)
 
     def pending(self) -> int:
         return self._pending
@@ -149,6 +155,20 @@ class Queued:
             else:
                 queue.put(one)
 
+    def rerank(self, urgency: Callable[[PushWork], Urgency]) -> None:
+        found: list[PushWork] = []
+        for priority in self._priorities:
+            found.extend(self._queues[priority].drain())
+        if self._running is not None:
+            self._running.rank(urgency(self._running))
+        for work in found:
+            work.rank(urgency(work))
+            queue = self._queue(work.preemption)
+            if work.begun:
+                queue.put_back(work)
+            else:
+                queue.put(work)
+
     def _run(self, work: PushWork) -> bool:
         clock = self.clock
         before = 0.0
@@ -164,7 +184,10 @@ class Queued:
         return finished
 
     def _interrupts(self, work: PushWork) -> bool:
-        return self.cooperative and (self._successor is not None or self._first(work.preemption) is not None)
+        return self.cooperative and (self._successor is not None or self._is_overtaken(work))
+
+    def _is_overtaken(self, work: PushWork) -> bool:
+        return self._first(work.preemption) is not None or self._queue(work.preemption).overtakes(work)
 
     def _queue(self, priority: int) -> WorkQueue:
         queue = self._queues.get(priority)

@@ -6,7 +6,7 @@ source from 1 up.
 
 `origin`, `boot`, `number` and `via` belong to gateways (see `gateway`): the channel that an event entered first, which process of
 that channel it was, which of its events it is, and the channel that handed it on last.  On the channel where an event was pushed
-they are empty.
+they are empty.  `best_effort` says that it may be lost on the way, as its supplier has said.
 """
 
 from __future__ import annotations
@@ -16,9 +16,6 @@ from typing import Any, Final, NamedTuple
 ANY: Final = 0
 INTERVAL_TIMEOUT: Final = 5
 DEADLINE_TIMEOUT: Final = 6
-GLOBAL_DESIGNATOR: Final = 7
-CONJUNCTION: Final = 8
-DISJUNCTION: Final = 9
 FIRST_TYPE: Final = 16
 
 HOPS: Final = 16  # how many channels an event may cross unless its supplier says otherwise
@@ -35,7 +32,18 @@ class Timeout(NamedTuple):
 class Event:
     """Taken as constant once it was pushed: all consumers get the same one."""
 
-    __slots__ = ("boot", "created", "number", "origin", "payload", "source", "ttl", "type", "via")
+    __slots__ = (
+        "best_effort",
+        "boot",
+        "created",
+        "number",
+        "origin",
+        "payload",
+        "source",
+        "ttl",
+        "type",
+        "via",
+    )
 
     def __init__(
         self,
@@ -48,6 +56,7 @@ class Event:
         boot: int = 0,
         number: int = 0,
         via: str = "",
+        best_effort: bool = False,
     ) -> None:
         self.type = type
         self.source = source
@@ -58,6 +67,7 @@ class Event:
         self.boot = boot
         self.number = number
         self.via = via
+        self.best_effort = best_effort
 
     def __repr__(self) -> str:
         came = f", from {self.origin} {self.boot}/{self.number} via {self.via}" if self.origin else ""
@@ -66,16 +76,25 @@ class Event:
     def __reduce__(self) -> tuple[type[Event], tuple[object, ...]]:
         """So that an event can go to another process."""
         fields = (self.type, self.source, self.payload, self.created, self.ttl)
-        return Event, (*fields, self.origin, self.boot, self.number, self.via)
+        return Event, (*fields, self.origin, self.boot, self.number, self.via, self.best_effort)
 
 
 Events = tuple[Event, ...]
 
 
-def stamped(event: Event, origin: str, boot: int, number: int) -> Event:
+def stamped(event: Event, origin: str, boot: int, number: int, best_effort: bool) -> Event:
     """The same event, with its place among the events of the channel it enters."""
     return Event(
-        event.type, event.source, event.payload, event.created, event.ttl, origin, boot, number, origin
+        event.type,
+        event.source,
+        event.payload,
+        event.created,
+        event.ttl,
+        origin,
+        boot,
+        number,
+        origin,
+        best_effort,
     )
 
 
@@ -91,4 +110,5 @@ def forwarded(event: Event, via: str) -> Event:
         event.boot,
         event.number,
         via,
+        event.best_effort,
     )

@@ -44,6 +44,10 @@ class ChannelObserver(Protocol):
 
     def discarded(self, consumer: str, events: Events, /) -> None: ...
 
+    def admitted_late(self, who: str, why: str, /) -> None:
+        """It was connected, by a channel that admits all, though deadlines can be missed with it; the verdict says whose."""
+        return
+
     def hanging(self, consumer: str, events: Events, seconds: float, /) -> None:
         """It has not come back for so long; told once for each push, by hosts that can find out."""
 
@@ -73,6 +77,10 @@ class Dispatcher(Protocol):
 
     def take_over(self, work: list[PushWork], /) -> None:
         """What waited at another dispatcher.  None of it is discarded, whatever the water marks say."""
+
+    def rerank(self, urgency: Callable[[PushWork], Urgency], /) -> None:
+        """Another schedule: each piece of work, also what runs, is as urgent as this says from now on.  None of it is lost, and
+        what is equally urgent stays in the order in which it came."""
 
 
 class Scheduler(Protocol):

@@ -25,7 +25,7 @@ from weft.channel.qos import (
 from weft.channel.record import PUSH, Happening, nanoseconds
 from weft.channel.scheduling.urgency import Urgency
 from weft.channel.subscriptions import PushRoute, Target
-from weft.channel.work import MORE, PushWork
+from weft.channel.work import MORE, PullBuffer, PushWork
 from weft.model.errors import ChannelError
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class ProxyPushSupplier(Owner):
         self._registrations: dict[int, Registration] = {}
         self._registered = 0
         self._arrived = 0
+        self.buffer: PullBuffer | None = None  # of a consumer that pulls
         self.rt_info = ""
         self.number = 0
         self.name = ""
@@ -75,6 +76,9 @@ class ProxyPushSupplier(Owner):
                 f"{qos.name or 'the consumer'} is no consumer: it has no push and cannot be called"
             )
         for dependency in qos.registrations:
+            check(dependency)
+        core.admit(qos.name or "a consumer", qos.rt_info, qos.registrations, ())
+        for dependency in qos.registrations:
             self._check(dependency, qos.rt_info)
         core.numbered += 1
         self.number = core.numbered
@@ -105,6 +109,8 @@ class ProxyPushSupplier(Owner):
     def register(self, dependency: Dependency, now: float) -> int:
         """One more registration; its number, for `cancel`."""
         self._require_connected()
+        check(dependency)
+        self._core.admit(self.name, self.rt_info, (dependency,), ())
         self._check(dependency, self.rt_info)
         number = self._register(dependency, now)
         self._core.settle()
@@ -185,7 +191,10 @@ class ProxyPushSupplier(Owner):
 
     def deliver(self, events: Events, urgency: Urgency, now: float) -> None:
         core = self._core
-        if core.direct:
+        if self.buffer is not None:
+            self.pushes += 1
+            self.buffer.put(PushWork(self, events, urgency, now))
+        elif core.direct:
             self.run(events)
         else:
             self.pushes += 1
@@ -208,7 +217,7 @@ class ProxyPushSupplier(Owner):
             for _ in answer:
                 pass
 
-    # As the receiver of work
+    # What becomes of its work
 
     @property
     def consumer(self) -> Callable[[Events], object]:
@@ -246,18 +255,10 @@ class ProxyPushSupplier(Owner):
     def happened(self, kind: str, work: PushWork, at: float, queue: int, detail: str) -> None:
         record = self._core.record
         if record is not None:
-            due = nanoseconds(work.due) if work.due else 0
+            at_ns, due_ns = nanoseconds(at), nanoseconds(work.due)
             record(
                 Happening(
-                    kind,
-                    nanoseconds(at),
-                    self.name,
-                    work.operation,
-                    work.preemption,
-                    work.sub,
-                    due,
-                    queue,
-                    detail,
+                    kind, at_ns, self.name, work.operation, work.preemption, work.sub, due_ns, queue, detail
                 )
             )
 
@@ -336,6 +337,18 @@ class ProxyPushSupplier(Owner):
                 self._enter(registration)
         return held
 
+    def rerank(self) -> None:
+        """The channel has another schedule.  Groups keep what they wait with, and timers run on."""
+        for registration in self._registrations.values():
+            registration.rerank(self._core.urgency_now)
+        if self.buffer is not None:
+            self.buffer.rerank(self._core.urgency_now)
+
+    def rt_infos(self) -> set[str]:
+        """All that it is registered as."""
+        named = {leaf.rt_info or self.rt_info for one in self.asked() for leaf in leaves(one)}
+        return {name for name in named if name}
+
     def release(self, held: list[Arrival], now: float) -> None:
         """In one push, as urgent as the most urgent of them."""
         self.deliver(_events(in_order(held)), most_urgent(held), now)
@@ -353,6 +366,7 @@ class ProxyPushConsumer:
         self._was_connected = False
         self.name = ""
         self.is_gateway = False
+        self.best_effort = False
         self.connected = False
         self.pushes = 0
 
@@ -369,8 +383,10 @@ class ProxyPushConsumer:
             raise ChannelError(f"{qos.name or 'a supplier'} publishes nothing; name its (source, type) pairs")
         for one in qos.publications:
             check_publication(one)
+        core.admit(qos.name or "a supplier", "", (), qos.publications)
         self.name = qos.name or "a supplier without a name"
         self.is_gateway = qos.is_gateway
+        self.best_effort = qos.best_effort
         self._publications = {(one.source, one.type): one for one in qos.publications}
         self.connected = True
         core.suppliers[self] = None
@@ -406,7 +422,7 @@ class ProxyPushConsumer:
         if core.record is not None:
             self._record(event, now)
         if route.crosses and not self.is_gateway:
-            event = core.stamp(event)
+            event = core.stamp(event, self.best_effort)
         events = (event,)
         direct = core.direct
         core.pushing += 1
@@ -418,7 +434,7 @@ class ProxyPushConsumer:
                 if not target.plain:
                     proxy.offer(target, event, now)
                 elif registration.active:
-                    if direct:
+                    if direct and proxy.buffer is None:
                         proxy.run(events)
                     else:
                         proxy.deliver(events, target.urgency, now)

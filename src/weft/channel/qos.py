@@ -96,11 +96,14 @@ class Publication:
 
 @dataclass(frozen=True, slots=True)
 class SupplierQos:
-    """`name` is what errors and reports call the supplier."""
+    """`name` is what errors and reports call the supplier.
+
+    best_effort: on their way to other channels its events may be lost; where hosts have datagrams, they go by these."""
 
     publications: tuple[Publication, ...]
     name: str = ""
     is_gateway: bool = False
+    best_effort: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +122,18 @@ class ConsumerQos:
     clear_all: bool = False
 
 
-def publishes(*pairs: tuple[int, int], name: str = "", rt_info: str = "") -> SupplierQos:
+def publishes(
+    *pairs: tuple[int, int], name: str = "", rt_info: str = "", best_effort: bool = False
+) -> SupplierQos:
     """QoS of a supplier from its (source, type) pairs."""
     if not pairs:
         raise ChannelError(
             f"supplier {name or 'without a name'} publishes nothing; name its (source, type) pairs"
         )
     return SupplierQos(
-        tuple(Publication(_source(source), _type(type), rt_info) for source, type in pairs), name
+        tuple(Publication(_source(source), _type(type), rt_info) for source, type in pairs),
+        name,
+        best_effort=best_effort,
     )
 
 
@@ -146,23 +153,19 @@ def leaves(dependency: Dependency) -> Iterator[Leaf]:
         yield dependency
 
 
-def check(dependency: Dependency) -> None:
-    """Refuses what was put together by hand and could not have come from the functions above."""
-    _check(dependency, 0)
-
-
 def check_publication(publication: Publication) -> None:
     _source(publication.source)
     _type(publication.type)
 
 
-def _check(dependency: Dependency, depth: int) -> None:
+def check(dependency: Dependency, depth: int = 0) -> None:
+    """Refuses what was put together by hand and could not have come from the functions above."""
     if depth > DEEPEST:
         raise ChannelError(f"groups within groups more than {DEEPEST} deep; write the dependency flatter")
     if isinstance(dependency, AllOf | AnyOf):
         _parts("all_of" if isinstance(dependency, AllOf) else "any_of", dependency.parts)
         for part in dependency.parts:
-            _check(part, depth + 1)
+            check(part, depth + 1)
     elif isinstance(dependency, On):
         _type(dependency.type)
         _source(dependency.source)

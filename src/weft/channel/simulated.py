@@ -1,8 +1,9 @@
 """A processor on virtual time, as a dispatcher: every push takes as long as `cost` says, and nothing else takes any time.
 
 Preemptive, what is more urgent interrupts at any moment, as processes under fixed priorities do on one real processor; otherwise
-a consumer that has begun runs to its end.  Within a priority nothing interrupts.  Consumers are called when their time is up, so
-what they push comes then.  With it a schedule can be tried without a clock, and the same run is the same every time.
+a consumer that has begun runs to its end.  Within a priority nothing interrupts, unless the schedule says that an earlier key
+does.  Consumers are called when their time is up, so what they push comes then.  With it a schedule can be tried without a clock,
+and the same run is the same every time.
 
 Time is counted in whole nanoseconds: what takes exactly its worst case overruns nothing, and what ends exactly at its deadline
 misses nothing, however the seconds of timers, costs and deadlines were rounded.
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from weft.channel.record import DROP, NANO, nanoseconds
+from weft.channel.scheduling.urgency import Urgency
 from weft.channel.work import PushWork, WorkQueue
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ class SimulatedProcessor:
         self._queues: dict[int, WorkQueue] = {}
         self._priorities: list[int] = []
         self._begun: dict[int, _Job] = {}  # at most one of each priority
+        self._interrupted: dict[PushWork, _Job] = {}  # by others of their priority; they are in its queue
         self._arrived = 0
         self._completing = False
 
@@ -80,12 +83,7 @@ class SimulatedProcessor:
     def dispatch(self, work: PushWork) -> None:
         self._arrived += 1
         work.number = self._arrived
-        queue = self._queues.get(work.preemption)
-        if queue is None:
-            queue = WorkQueue(ages=False)
-            self._queues[work.preemption] = queue
-            insort(self._priorities, work.preemption)
-        queue.put(work)
+        self._queue(work.preemption).put(work)
 
     def must_yield(self) -> bool:
         return False
@@ -108,29 +106,62 @@ class SimulatedProcessor:
             if priority in self._begun:
                 found.append(self._begun.pop(priority).work)
             queue = self._queues[priority]
-            while queue.length:
-                found.append(queue.take())
+            found.extend(queue.drain())
+        self._interrupted = {}
         return found
 
     def take_over(self, work: list[PushWork]) -> None:
         for one in work:
             self.dispatch(one)
 
+    def rerank(self, urgency: Callable[[PushWork], Urgency]) -> None:
+        """What has begun goes on with what is left of its time; at most one of a priority, the others wait in its queue."""
+        begun = [self._begun[priority] for priority in self._priorities if priority in self._begun]
+        waiting = [work for priority in self._priorities for work in self._queues[priority].drain()]
+        self._begun = {}
+        for job in begun:
+            job.work.rank(urgency(job.work))
+            self._queue(job.work.preemption)  # so that its priority is among those that are looked at
+            if self._begun.setdefault(job.work.preemption, job) is not job:
+                self._set_aside(job)
+        for work in waiting:
+            work.rank(urgency(work))
+            self._queue(work.preemption).put(work)
+
     # Inside
 
     def _chosen(self) -> _Job | None:
         if not self.preemptive and self._begun:
             return next(iter(self._begun.values()))
-        for priority in self._priorities:
-            job = self._begun.get(priority) or self._start(self._queues[priority])
+        for priority in list(self._priorities):
+            queue = self._queue(priority)
+            job = self._begun.get(priority)
+            if job is not None and queue.overtakes(job.work):
+                self._set_aside(self._begun.pop(priority))
+                job = None
+            job = job or self._start(queue)
             if job is not None:
                 self._begun[priority] = job
                 return job
         return None
 
+    def _queue(self, priority: int) -> WorkQueue:
+        queue = self._queues.get(priority)
+        if queue is None:
+            queue = WorkQueue(ages=False)
+            self._queues[priority] = queue
+            insort(self._priorities, priority)
+        return queue
+
+    def _set_aside(self, job: _Job) -> None:
+        self._interrupted[job.work] = job
+        self._queue(job.work.preemption).put(job.work)
+
     def _start(self, queue: WorkQueue) -> _Job | None:
         while queue.length:
             work = queue.take()
+            if work in self._interrupted:
+                return self._interrupted.pop(work)
             if work.receiver.connected:
                 work.starts(self.now, queue.length)
                 return _Job(work, self.cost(work))

@@ -47,9 +47,12 @@ class Target:
         self.registrations: list[Registration] = []
         self.steps: list[CorrelationStep] = []
         if not self.plain:
-            for registration, mine in _by_registration(leaves):
-                self.registrations.append(registration)
-                self.steps.append(steps_to(mine))
+            mine: dict[int, list[LeafNode]] = {}
+            for leaf in leaves:
+                mine.setdefault(leaf.registration.number, []).append(leaf)
+            for number in sorted(mine):
+                self.registrations.append(mine[number][0].registration)
+                self.steps.append(steps_to(mine[number]))
 
 
 class PushRoute:
@@ -122,9 +125,8 @@ class Subscriptions:
         route.fresh = True
 
     def stale_all(self) -> None:
-        for types in self._routes.values():
-            for route in types.values():
-                route.fresh = False
+        for routes in self._routes.values():
+            _stale(routes)
 
     def _forget(self) -> None:
         """Suppliers may keep what is forgotten here; being stale, it is not used again."""
@@ -163,13 +165,6 @@ def targets(leaves: list[LeafNode]) -> list[Target]:
     for leaf in leaves:
         mine.setdefault(leaf.registration.owner.number, []).append(leaf)
     return [Target(mine[number]) for number in sorted(mine)]
-
-
-def _by_registration(leaves: list[LeafNode]) -> list[tuple[Registration, list[LeafNode]]]:
-    mine: dict[int, list[LeafNode]] = {}
-    for leaf in leaves:
-        mine.setdefault(leaf.registration.number, []).append(leaf)
-    return [(mine[number][0].registration, mine[number]) for number in sorted(mine)]
 
 
 def _stale(routes: dict[int, PushRoute] | None) -> None:

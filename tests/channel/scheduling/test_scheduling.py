@@ -36,6 +36,8 @@ from weft.channel import (
 from weft.channel.scheduling.analysis import (
     Task,
     busy_period,
+    class_delay,
+    fixed_delay,
     meets_deadlines_first,
     response_time,
     utilisation,
@@ -43,6 +45,8 @@ from weft.channel.scheduling.analysis import (
     within_liu_layland,
 )
 from weft.channel.scheduling.rt_info import streams
+from weft.channel.scheduling.schedule import Policy, analysed
+from weft.channel.scheduling.schedule_file import parse_draft
 from weft.model.errors import ScheduleError
 from weft.model.records import Source
 
@@ -120,6 +124,66 @@ def test_deadlines_first_keeps_what_it_promises(tasks: list[Task], data: st.Data
     )
     for task in tasks:
         assert max(played[task.name], default=0) <= task.deadline
+
+
+@st.composite
+def task_sets_of_streams(draw: st.DrawFn) -> list[Task]:
+    """Operations with one or two series of triggers, whose deadline is before the next of both together."""
+    tasks = []
+    for number in range(draw(st.integers(1, 3))):
+        periods = tuple(draw(st.lists(st.sampled_from(PERIODS), min_size=1, max_size=2)))
+        together = int(1 / sum(1 / period for period in periods))
+        tasks.append(Task(f"t{number}", draw(st.integers(1, 3)), periods, together, 0, number))
+    assume(utilisation(tasks) <= 1)
+    return tasks
+
+
+@settings(max_examples=80, deadline=None)
+@given(task_sets_of_streams())
+def test_deadlines_first_that_interrupts_is_exact(tasks: list[Task]) -> None:
+    """S3-10: all deadlines are met when all are triggered together, which is the worst, if and only if the analysis says so."""
+    played = responses(
+        tasks,
+        together(tasks),
+        hyper(tasks),
+        True,
+        key=lambda task, now: (now + task.deadline, task.sub),
+        within=True,
+    )
+    met = all(max(played[task.name]) <= task.deadline for task in tasks)
+    assert met == all(meets_deadlines_first(tasks, preemptive=True).values())
+
+
+@settings(max_examples=60, deadline=None)
+@given(task_sets_of_streams(), st.data())
+def test_deadlines_first_without_interruption_keeps_what_it_promises(
+    tasks: list[Task], data: st.DataObject
+) -> None:
+    """S3-10: also where several series trigger an operation, whose deadline is sooner then than any period."""
+    assume(all(meets_deadlines_first(tasks).values()))
+    offsets = [[data.draw(st.integers(0, period)) for period in task.streams] for task in tasks]
+    played = responses(
+        tasks, offsets, 2 * hyper(tasks), False, key=lambda task, now: (now + task.deadline, task.sub)
+    )
+    for task in tasks:
+        assert max(played[task.name], default=0) <= task.deadline
+
+
+@settings(max_examples=60, deadline=None)
+@given(task_sets(), st.booleans())
+def test_a_response_time_is_the_sum_of_what_explains_it(tasks: list[Task], preemptive: bool) -> None:
+    """S3-10: own work, blocking and interference add up, within the deadline and beyond."""
+    for task in tasks:
+        for delay, found in (
+            (fixed_delay(task, tasks, preemptive), response_time(task, tasks, preemptive)),
+            (class_delay(task, tasks, preemptive), busy_period(task, tasks, preemptive)),
+        ):
+            if delay.response is None:
+                assert found is None
+                continue
+            whole = delay.own + delay.blocked + sum(one.nanoseconds for one in delay.interferences)
+            assert whole == delay.response
+            assert found == (delay.response if delay.response <= task.deadline else None)
 
 
 def test_deadlines_first_says_who_blocks_too_long() -> None:
@@ -321,6 +385,61 @@ def test_a_schedule_file_says_what_was_planned(infos: list[RtInfo], policy: str,
         assert (one.info.worst, one.info.criticality) == (other.info.worst, other.info.criticality)
 
 
+triggers = st.recursive(
+    st.one_of(
+        st.builds(After, st.sampled_from(("a", "b")), st.integers(1, 3)),
+        st.builds(Every, st.floats(0.001, 10)),
+    ),
+    lambda parts: st.one_of(
+        st.builds(AfterAll, st.lists(parts, min_size=1, max_size=3).map(tuple)),
+        st.builds(AfterAny, st.lists(parts, min_size=1, max_size=3).map(tuple)),
+    ),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(triggers, max_size=3), st.integers(0, 3), st.sampled_from((0.0, 0.25)))
+def test_a_file_can_be_planned_anew(parts: list[Any], threads: int, own: float) -> None:
+    """S3-10: what triggers what is kept whole, so that a plan of the file is the plan that was written."""
+    infos = [
+        RtInfo("a", worst=0.001, period=0.3),
+        RtInfo("b", worst=0.002, period=0.7),
+        RtInfo("c", worst=0.003, period=own, threads=threads, dependencies=tuple(parts)),
+    ]
+    made = plan(infos, EARLIEST_DEADLINE_FIRST)
+    draft = parse_draft(Source("s.toml", write_schedule(made).encode()))
+    assert sorted(draft.infos, key=lambda info: info.name) == infos
+    assert plan(draft.infos, draft.policy, draft.preemptive) == made
+    assert draft.decided is not None
+    assert analysed(draft.decided) == made
+
+
+def test_a_draft_has_no_priorities() -> None:
+    draft = parse_draft(Source("s.toml", b"[operations.a]\nperiod = 0.1\n"))
+    assert (draft.policy, draft.preemptive, draft.decided) == (RATE_MONOTONIC, True, None)
+    with pytest.raises(ScheduleError, match=r"`weft schedule plan` gives all of them theirs"):
+        parse_draft(Source("s.toml", b"[operations.a]\npriority = 0\n"))
+
+
+def test_a_policy_of_ones_own() -> None:
+    """S3-23: which operations share a priority, and a dynamic key; such a plan is not kept in a file."""
+    shortest = Policy("shortest first", lambda info, period: info.worst)
+    infos = [
+        RtInfo("long", worst=0.01, period=0.1),
+        RtInfo("short", worst=0.002, period=1.0),
+        RtInfo("never", worst=0.001),
+    ]
+    made = plan(infos, shortest)
+    assert [one.info.name for one in made.operations] == ["short", "long", "never"]
+    assert made["long"].response == pytest.approx(0.012)
+    with pytest.raises(ScheduleError, match="the policy 'shortest first' is not kept in a file"):
+        write_schedule(made)
+    by_key = plan(infos, Policy("by key", lambda info, period: 0.0, lambda info, period: period / 2))
+    assert by_key["long"].lead == pytest.approx(0.05)
+    assert by_key["long"].response == by_key["short"].response == pytest.approx(0.012)
+
+
 GOOD = 'policy = "rate monotonic"\n[operations.a]\nworst = 0.1\npriority = 0\nsub_priority = 0\n'
 
 
@@ -345,6 +464,12 @@ GOOD = 'policy = "rate monotonic"\n[operations.a]\nworst = 0.1\npriority = 0\nsu
         ('policy = "rate monotonic"\noperations = 3\n', "s.toml:2", "operations are tables"),
         ('policy = "rate monotonic"\npreemptive = 1\n', "s.toml:2", "preemptive must be true or false"),
         (GOOD + "meets_deadline = 1\n", "s.toml:6", "meets_deadline must be true or false"),
+        (GOOD + "after = [3]\n", "s.toml:6", "3 triggers nothing; write a name"),
+        (GOOD + "after = [{all = []}]\n", "s.toml:6", "triggers nothing"),
+        (GOOD + "after = [{every = 0}]\n", "s.toml:6", "every must be longer"),
+        (GOOD + 'after = [{after = "a", calls = 0}]\n', "s.toml:6", "calls must be a whole number"),
+        (GOOD + 'after = [{any = ["aa"]}]\n', "s.toml:6", "which is not in the file; did you mean a?"),
+        (GOOD + 'after = ["a"]\n', "s.toml:2", "in a circle: a → a"),
         ('policy = "rate monotonic"\n[operations]\na = 3\n', "s.toml:3", "operation a must be a table"),
     ],
 )

@@ -7,7 +7,7 @@ An operation has a period of its own, or it is triggered by others, whose period
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -115,7 +115,7 @@ def _visit(info: RtInfo, known: dict[str, RtInfo], done: dict[str, RtInfo], way:
     for one in triggers(info.dependencies):
         if one.operation not in known:
             raise ScheduleError(
-                f"operation {info.name} depends on {one.operation}, which does not exist{_hint(one.operation, known)}"
+                f"operation {info.name} depends on {one.operation}, which does not exist{did_you_mean(one.operation, known)}"
             )
         if one.calls < 1:
             raise ScheduleError(
@@ -160,6 +160,6 @@ def depths(infos: list[RtInfo]) -> dict[str, int]:
     return found
 
 
-def _hint(name: str, known: dict[str, RtInfo]) -> str:
+def did_you_mean(name: str, known: Iterable[str]) -> str:
     close = get_close_matches(name, known, 1)
     return f"; did you mean {close[0]}?" if close else ""

@@ -7,15 +7,18 @@ Policies, with lower numbers more urgent:
 * maximum urgency first: one priority for each criticality, the most critical first; in its queue, the push with the least time
   left before it has to begin.
 
+Where the dispatcher interrupts (`preemptive`), the two dynamic policies interrupt within a queue as well: what has the earlier
+key goes before what runs.  A policy of your own is a `Policy`: it says which operations share a preemption priority, and whether
+there is a dynamic key in it.
+
 In all of them the sub-priority puts those that are depended on before those that depend on them, then the more important, then
 by name, so that no two are equal.  Operations that nothing triggers come last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 from weft.channel.scheduling.analysis import (
@@ -28,7 +31,7 @@ from weft.channel.scheduling.analysis import (
     within_hyperbolic,
     within_liu_layland,
 )
-from weft.channel.scheduling.rt_info import RtInfo, depths, rate, streams
+from weft.channel.scheduling.rt_info import RtInfo, depths, did_you_mean, rate, streams
 from weft.channel.scheduling.urgency import Urgency
 from weft.model.errors import ScheduleError
 
@@ -36,6 +39,37 @@ RATE_MONOTONIC: Final = "rate monotonic"
 EARLIEST_DEADLINE_FIRST: Final = "earliest deadline first"
 MAXIMUM_URGENCY_FIRST: Final = "maximum urgency first"
 POLICIES = (RATE_MONOTONIC, EARLIEST_DEADLINE_FIRST, MAXIMUM_URGENCY_FIRST)
+
+RESPONSE_TIMES: Final = "response times"
+PROCESSOR_DEMAND: Final = "processor demand"
+BUSY_PERIODS: Final = "busy periods"
+"""How it was found out whether deadlines are met (see `analysis`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How operations that something triggers are ranked.  Both functions are given the RT_Info and its period.
+
+    group: operations with the same number share a preemption priority, the lowest number is the most urgent.
+    lead: what is added to the time of a push for its dynamic key; None where priorities are fixed."""
+
+    name: str
+    group: Callable[[RtInfo, float], float]
+    lead: Callable[[RtInfo, float], float] | None = None
+
+
+_BUILT_IN = {
+    one.name: one
+    for one in (
+        Policy(RATE_MONOTONIC, lambda info, period: round(period * NANO)),
+        Policy(EARLIEST_DEADLINE_FIRST, lambda info, period: 0.0, lambda info, period: period),
+        Policy(
+            MAXIMUM_URGENCY_FIRST,
+            lambda info, period: -info.criticality,
+            lambda info, period: period - info.worst,
+        ),
+    )
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +90,17 @@ class Scheduled:
     response: float | None = None
     meets_deadline: bool = True
 
-    def urgency(self) -> Urgency:
-        """To be done before it is triggered again."""
+    def urgency(self, preemptive: bool = False) -> Urgency:
+        """To be done before it is triggered again.  `preemptive`: an earlier dynamic key interrupts it."""
+        interrupts = preemptive and self.lead is not None
         return Urgency(
-            self.priority, self.sub_priority, self.lead, self.info.worst, self.period, self.info.name
+            self.priority,
+            self.sub_priority,
+            self.lead,
+            self.info.worst,
+            self.period,
+            self.info.name,
+            interrupts,
         )
 
 
@@ -72,9 +113,9 @@ class Schedule:
     def urgency(self, rt_info: str) -> Urgency:
         found = self._table.get(rt_info)
         if found is None:
-            close = get_close_matches(rt_info, self._table, 1)
-            hint = f"; did you mean {close[0]}?" if close else ""
-            raise ScheduleError(f"the schedule has no operation {rt_info}{hint}")
+            raise ScheduleError(
+                f"the schedule has no operation {rt_info}{did_you_mean(rt_info, self._table)}"
+            )
         return found
 
 
@@ -96,22 +137,23 @@ class SchedulePlan:
         return all(one.meets_deadline for one in self.operations)
 
     def table(self) -> Schedule:
-        return Schedule({one.info.name: one.urgency() for one in self.operations})
+        return Schedule({one.info.name: one.urgency(self.preemptive) for one in self.operations})
 
     def __getitem__(self, name: str) -> Scheduled:
         return next(one for one in self.operations if one.info.name == name)
 
 
-def plan(infos: Iterable[RtInfo], policy: str = RATE_MONOTONIC, preemptive: bool = True) -> SchedulePlan:
-    """Priorities for all operations, and whether they fit.  `preemptive`: does the dispatcher interrupt lower priorities?"""
-    if policy not in POLICIES:
-        raise ScheduleError(f"there is no policy {policy!r}; there are {', '.join(POLICIES)}")
+def plan(
+    infos: Iterable[RtInfo], policy: str | Policy = RATE_MONOTONIC, preemptive: bool = True
+) -> SchedulePlan:
+    """Priorities for all operations, and whether they fit.  `preemptive`: does the dispatcher interrupt what is less urgent?"""
+    chosen = _policy(policy)
     known = list(infos)
     runs = streams(known)
-    periods = {name: 1 / rate(series) if series else 0.0 for name, series in runs.items()}
+    periods = {name: _period(series) for name, series in runs.items()}
     deep = depths(known)
     ranked = sorted(known, key=lambda info: (deep[info.name], -info.importance, info.name))
-    numbers = _priorities(known, periods, policy)
+    numbers = _priorities(known, periods, chosen)
     subs: dict[int, int] = {}
     decided: list[Scheduled] = []
     for info in ranked:
@@ -119,35 +161,40 @@ def plan(infos: Iterable[RtInfo], policy: str = RATE_MONOTONIC, preemptive: bool
         sub = subs.get(priority, 0)
         subs[priority] = sub + 1
         period = periods[info.name]
-        decided.append(Scheduled(info, period, priority, sub, _lead(info, period, policy)))
+        lead = chosen.lead(info, period) if chosen.lead is not None and period else None
+        decided.append(Scheduled(info, period, priority, sub, lead))
     decided.sort(key=lambda one: (one.priority, one.sub_priority))
-    return _analysed(decided, runs, policy, preemptive)
+    return analysed(SchedulePlan(chosen.name, preemptive, tuple(decided), 0.0))
 
 
-def _priorities(infos: list[RtInfo], periods: dict[str, float], policy: str) -> dict[str, int]:
-    classes = {info.name: _class(info, periods[info.name], policy) for info in infos}
+def _policy(policy: str | Policy) -> Policy:
+    if isinstance(policy, Policy):
+        return policy
+    if policy not in _BUILT_IN:
+        raise ScheduleError(
+            f"there is no policy {policy!r}{did_you_mean(policy, POLICIES)}; there are {', '.join(POLICIES)}"
+        )
+    return _BUILT_IN[policy]
+
+
+def _period(series: tuple[float, ...]) -> float:
+    return 1 / rate(series) if series else 0.0
+
+
+def _priorities(infos: list[RtInfo], periods: dict[str, float], policy: Policy) -> dict[str, int]:
+    """What nothing triggers comes last."""
+    classes = {
+        info.name: (False, policy.group(info, periods[info.name])) if periods[info.name] else (True, 0.0)
+        for info in infos
+    }
     order = {key: number for number, key in enumerate(sorted(set(classes.values())))}
     return {name: order[key] for name, key in classes.items()}
 
 
-def _class(info: RtInfo, period: float, policy: str) -> tuple[bool, float]:
-    if not period:
-        return True, 0.0
-    if policy == RATE_MONOTONIC:
-        return False, round(period * NANO)
-    return False, -info.criticality if policy == MAXIMUM_URGENCY_FIRST else 0.0
-
-
-def _lead(info: RtInfo, period: float, policy: str) -> float | None:
-    if policy == RATE_MONOTONIC or not period:
-        return None
-    return period if policy == EARLIEST_DEADLINE_FIRST else period - info.worst
-
-
-def _analysed(
-    decided: list[Scheduled], runs: dict[str, tuple[float, ...]], policy: str, preemptive: bool
-) -> SchedulePlan:
-    tasks = [
+def tasks_of(made: SchedulePlan) -> list[Task]:
+    """Its operations as the analysis sees them; those that nothing triggers are left out."""
+    runs = streams([one.info for one in made.operations])
+    return [
         Task(
             one.info.name,
             round(one.info.worst * NANO),
@@ -156,29 +203,55 @@ def _analysed(
             one.priority,
             one.sub_priority,
         )
-        for one in decided
+        for one in made.operations
         if one.period
     ]
-    verdicts = _verdicts(tasks, policy, preemptive)
+
+
+def analysis_of(made: SchedulePlan) -> str:
+    """Which analysis fits: that of the keys as they are, whoever chose them."""
+    triggered = [one for one in made.operations if one.period]
+    if all(one.lead is None for one in triggered):
+        return RESPONSE_TIMES
+    together = len({one.priority for one in triggered}) == 1
+    by_deadline = all(one.lead == one.period for one in triggered)
+    return PROCESSOR_DEMAND if together and by_deadline else BUSY_PERIODS
+
+
+def analysed(made: SchedulePlan, preemptive: bool | None = None, in_order: bool = True) -> SchedulePlan:
+    """The same priorities, with what they lead to, where the dispatcher interrupts or does not.
+
+    in_order: False for a dispatcher that keeps no order among priorities, as threads do that share an interpreter."""
+    chosen = made.preemptive if preemptive is None else preemptive
+    tasks = tasks_of(made)
+    if in_order:
+        verdicts = _verdicts(tasks, analysis_of(made), chosen)
+    else:
+        verdicts = _verdicts(any_order(tasks), BUSY_PERIODS, chosen)
     operations = []
-    for one in decided:
+    for one in made.operations:
         response, meets = verdicts.get(one.info.name, (None, True))
-        operations.append(
-            Scheduled(
-                one.info, one.period, one.priority, one.sub_priority, one.lead,
-                None if response is None else response / NANO, meets,
-            )
-        )  # fmt: skip
-    used = utilisation(tasks)
+        seconds = None if response is None else response / NANO
+        operations.append(replace(one, response=seconds, meets_deadline=meets))
     return SchedulePlan(
-        policy, preemptive, tuple(operations), used, within_liu_layland(tasks), within_hyperbolic(tasks)
+        made.policy,
+        chosen,
+        tuple(operations),
+        utilisation(tasks),
+        within_liu_layland(tasks),
+        within_hyperbolic(tasks),
     )
 
 
-def _verdicts(tasks: list[Task], policy: str, preemptive: bool) -> dict[str, tuple[int | None, bool]]:
-    if policy == EARLIEST_DEADLINE_FIRST:
-        return {name: (None, meets) for name, meets in meets_deadlines_first(tasks).items()}
-    measure = response_time if policy == RATE_MONOTONIC else busy_period
+def any_order(tasks: list[Task]) -> list[Task]:
+    """All in one class."""
+    return [replace(task, priority=0) for task in tasks]
+
+
+def _verdicts(tasks: list[Task], analysis: str, preemptive: bool) -> dict[str, tuple[int | None, bool]]:
+    if analysis == PROCESSOR_DEMAND:
+        return {name: (None, meets) for name, meets in meets_deadlines_first(tasks, preemptive).items()}
+    measure = response_time if analysis == RESPONSE_TIMES else busy_period
     found = {}
     for task in tasks:
         response = measure(task, tasks, preemptive)

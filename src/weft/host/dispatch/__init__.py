@@ -1,11 +1,11 @@
 """The event channel in real time: clocks, threads and processes for `weft.channel` (docs/explanation/realtime.md)."""
 
 from weft.host.dispatch.desks import ConsumerDied, HostDispatcher
-from weft.host.dispatch.ends import RealTimeConsumer, RealTimeSupplier
+from weft.host.dispatch.hosted import RealTimeConsumer, RealTimeSupplier
 from weft.host.dispatch.processes import Preemptive
 from weft.host.dispatch.realtime import RealTimeChannel
 from weft.host.dispatch.standing import Standing, realtime_standing, standing_for
-from weft.host.dispatch.threads import OneThread, ThreadPerConsumer
+from weft.host.dispatch.threads import OneThread, ThreadPerConsumer, ThreadPools
 
 __all__ = [
     "ConsumerDied",
@@ -17,6 +17,7 @@ __all__ = [
     "RealTimeSupplier",
     "Standing",
     "ThreadPerConsumer",
+    "ThreadPools",
     "realtime_standing",
     "standing_for",
 ]

@@ -1,7 +1,8 @@
 """Desks: what the host's dispatchers have in common.
 
-A desk is a queue of work and whoever serves it: a thread, or a process.  All state is guarded by one lock, which is the
-channel's: whoever pushes holds it, whoever serves a desk takes it to fetch work and to report, and consumers run without it.
+A desk is a queue of work and whoever serves it: a thread, or a process.  Desks of a pool share their queue.  All state is guarded
+by one lock, which is the channel's: whoever pushes holds it, whoever serves a desk takes it to fetch work and to report, and
+consumers run without it.
 
 * Water marks hold for each desk.  "Wait" makes the thread of the supplier wait, without the lock, until there is room.  A thread
   of the dispatcher itself never waits, since it may be the one that makes room: what it pushes is admitted and counted.
@@ -22,6 +23,7 @@ from weft.channel import DISCARD_NEWEST, DISCARD_OLDEST, PushWork, WaterMarks, W
 from weft.channel.dispatchers import check_marks
 from weft.channel.proxies import ProxyPushSupplier
 from weft.channel.record import DROP
+from weft.channel.scheduling.urgency import Urgency
 
 if TYPE_CHECKING:
     from weft.channel import Dispatcher
@@ -34,9 +36,9 @@ class ConsumerDied(Exception):
 
 
 class Desk:
-    def __init__(self, key: Hashable, aged: bool) -> None:
+    def __init__(self, key: Hashable, aged: bool, queue: WorkQueue | None = None) -> None:
         self.key = key
-        self.queue = WorkQueue(aged)
+        self.queue = WorkQueue(aged) if queue is None else queue
         self.running: PushWork | None = None
         self.since = 0.0  # when that began
         self.reported = False  # as hanging
@@ -58,7 +60,6 @@ class HostDispatcher(ABC, Generic[D]):
         self.discarded = 0
         self.overfull = 0
         self.waits = 0  # how often a supplier had to wait
-        self.withdrawn = 0
         self.started = False
         self.closing = False
         self._desks: dict[Hashable, D] = {}
@@ -69,9 +70,7 @@ class HostDispatcher(ABC, Generic[D]):
         self._successor: Dispatcher | None = None
         self._threads: list[threading.Thread] = []
         self.replaced = threading.Event()  # by another dispatcher
-        self.attended: Callable[[], None] = (
-            nothing  # called with the lock when a thread here has done something
-        )
+        self.attended: Callable[[], None] = nothing  # with the lock: a thread here has done something
         self.may_wait: Callable[[], bool] = always  # may the thread that pushes wait for room?
         self.attach(threading.RLock())
 
@@ -90,8 +89,9 @@ class HostDispatcher(ABC, Generic[D]):
             for desk in list(self._desks.values()):
                 self._serve(desk)
 
-    def expect(self, priorities: set[int]) -> None:
-        """Before the start: the preemption priorities of the consumers connected so far."""
+    def expect(self, priorities: dict[int, bool]) -> None:
+        """Before the start, and when there is another schedule: the preemption priorities of the consumers connected so far, and
+        whether an earlier key interrupts within each."""
 
     def connected(self, consumer: ProxyPushSupplier) -> None:
         """A consumer has come after the start."""
@@ -205,6 +205,23 @@ class HostDispatcher(ABC, Generic[D]):
             if self.started:
                 self._serve(desk)
 
+    def rerank(self, urgency: Callable[[PushWork], Urgency]) -> None:
+        for desk in list(self._desks.values()):
+            if desk.running is not None:
+                desk.running.rank(urgency(desk.running))
+        for desk in self._in_order():
+            for work in desk.queue.drain():
+                work.rank(urgency(work))
+                now_at = desk if self._key(work) == desk.key else self._desk(work)
+                if work.begun:
+                    now_at.queue.put_back(work)
+                else:
+                    now_at.queue.put(work)
+        if self.started:
+            for desk in list(self._desks.values()):
+                if desk.queue.length:
+                    self._serve(desk)
+
     def _at_once(self, work: PushWork) -> None:
         before = self.clock()
         if not work.begun:
@@ -261,7 +278,6 @@ class HostDispatcher(ABC, Generic[D]):
             if work.receiver.connected:
                 found = work
             else:
-                self.withdrawn += 1
                 work.receiver.happened(DROP, work, self.clock(), 0, "disconnected")
         if self.marks is not None and queue.length <= self.marks.low:
             self._room.notify_all()
@@ -312,8 +328,19 @@ class HostDispatcher(ABC, Generic[D]):
         return not self.closing
 
 
+def may_begin(queue: WorkQueue, running: list[PushWork]) -> bool:
+    """Of a pool: may the first of its queue begin beside those that run?
+
+    Work of fixed priorities may.  Where keys are dynamic, only what goes before all that run does: it interrupts them, and
+    another would only take a place that something more urgent may need."""
+    first = queue.first()
+    if first is None:
+        return False
+    return not first.interrupts or all(queue.overtakes(one) for one in running)
+
+
 def _is_for_gateway(work: PushWork) -> bool:
-    return isinstance(work.receiver, ProxyPushSupplier) and work.receiver.is_gateway
+    return work.receiver.is_gateway
 
 
 def nothing() -> None:

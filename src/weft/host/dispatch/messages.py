@@ -7,9 +7,7 @@ with the times at which it began and ended (the monotonic clock is the machine's
 from __future__ import annotations
 
 import pickle
-import socket
 import struct
-from collections.abc import Iterator
 from typing import Final
 
 CONSUMER: Final = 1  # number, callable
@@ -44,7 +42,7 @@ class Frames:
     def __init__(self) -> None:
         self._rest = b""
 
-    def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+    def feed(self, data: bytes) -> list[tuple[int, bytes]]:
         rest = self._rest + data if self._rest else data
         place = 0
         found = []
@@ -56,25 +54,4 @@ class Frames:
             found.append((kind, rest[place + _HEAD.size : end]))
             place = end
         self._rest = rest[place:]
-        return iter(found)
-
-
-class WorkerStream:
-    """The worker's end: blocking, one frame after another."""
-
-    def __init__(self, end: socket.socket) -> None:
-        self._end = end
-        self._frames = Frames()
-        self._ready: list[tuple[int, bytes]] = []
-
-    def receive(self) -> tuple[int, bytes] | None:
-        """The next frame; None when the other end has gone."""
-        while not self._ready:
-            data = self._end.recv(262_144)
-            if not data:
-                return None
-            self._ready.extend(self._frames.feed(data))
-        return self._ready.pop(0)
-
-    def send(self, data: bytes) -> None:
-        self._end.sendall(data)
+        return found

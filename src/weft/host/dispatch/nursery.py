@@ -26,13 +26,17 @@ from weft.host.dispatch.worker import Consumers
 FAREWELL = 2.0  # seconds for workers to end by themselves
 
 
+Seat = tuple[int, int]
+"""A preemption priority, and which of its workers."""
+
+
 class Born(NamedTuple):
-    desk: int
+    desk: Seat
     pid: int
 
 
 class Died(NamedTuple):
-    desk: int
+    desk: Seat
     pid: int
     status: int
 
@@ -57,7 +61,7 @@ class Nursery:
     def fileno(self) -> int:
         return self._line.fileno()
 
-    def bear(self, desk: int, standing: Standing) -> socket.socket:
+    def bear(self, desk: Seat, standing: Standing) -> socket.socket:
         """A worker for a desk: our end of the line to it."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with theirs:
@@ -151,7 +155,7 @@ class _Rearing:  # pragma: no cover - another process
             sys.stderr.flush()
             os._exit(code)
 
-    def _buried(self, desk: int, pid: int) -> None:
+    def _buried(self, desk: Seat, pid: int) -> None:
         _, status = os.waitpid(pid, 0)
         watch = self._children.pop(pid)
         self._selector.unregister(watch)

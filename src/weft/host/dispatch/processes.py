@@ -5,6 +5,10 @@ when its answer to the last one comes; so order, water marks and disconnection a
 push died with it: that one is reported as failed and discarded, and all others are carried out by the worker that follows.
 What runs when is the machine's scheduler's business, which interrupts a less urgent worker at any instruction.
 
+A priority may have several workers, a pool.  With fixed priorities they run side by side.  Where an earlier key interrupts
+(earliest deadline first, maximum urgency first), a push that goes before all that run begins in another worker, which stands a
+level above theirs; the others wait in the queue.  Levels need SCHED_FIFO: best effort, the two share the processor.
+
 A consumer that has not come back for `patience` seconds is reported as hanging, and its process is killed.
 """
 
@@ -19,24 +23,36 @@ import threading
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 
-from weft.channel import DISCARD_OLDEST, Event, PushWork, WaterMarks
+from weft.channel import DISCARD_OLDEST, Event, PushWork, WaterMarks, WorkQueue
 from weft.channel.proxies import ProxyPushSupplier
 from weft.host.dispatch import messages
-from weft.host.dispatch.desks import PATIENCE, ConsumerDied, Desk, HostDispatcher
+from weft.host.dispatch.desks import PATIENCE, ConsumerDied, Desk, HostDispatcher, may_begin
 from weft.host.dispatch.nursery import Born, Died, Nursery
-from weft.host.dispatch.standing import channel_standing, realtime_standing, standing_for, take
+from weft.host.dispatch.standing import (
+    Standing,
+    channel_standing,
+    move,
+    realtime_standing,
+    standing_for,
+    take,
+)
 from weft.model.errors import ChannelError
 
+DEPTH = 4  # processes of a priority in which an earlier key interrupts
 BIRTH = 10.0  # seconds that the start waits for its processes at most
 STILLBORN = 3  # workers of a desk that end one after another with nothing done: no more are tried
 
 
 class _ProcessDesk(Desk):
-    def __init__(self, priority: int, aged: bool) -> None:
-        super().__init__(priority, aged)
+    """A worker and the queue of its priority, which it shares with the others of a pool."""
+
+    def __init__(self, priority: int, seat: int, aged: bool, queue: WorkQueue | None = None) -> None:
+        super().__init__((priority, seat), aged, queue)
         self.priority = priority
+        self.seat = seat
         self.end: socket.socket | None = None  # to its worker
         self.pid = 0
+        self.standing: Standing | None = None  # of its worker
         self.frames = messages.Frames()
         self.unsent = b""
         self.ending = False  # its worker has died, and what that said before is read
@@ -48,16 +64,23 @@ class _ProcessDesk(Desk):
 
 
 class Preemptive(HostDispatcher[_ProcessDesk]):
-    """`realtime`: ask for SCHED_FIFO.  Consumers that are connected before the start may be anything, those that come later
-    must be picklable: a function of a module, or an object of a class of a module."""
+    """`realtime`: ask for SCHED_FIFO.  `workers`: processes for each priority; unless said otherwise one, and DEPTH where an
+    earlier key interrupts.  Consumers that are connected before the start may be anything, those that come later must be
+    picklable: a function of a module, or an object of a class of a module."""
 
     def __init__(
         self,
         marks: WaterMarks | None = None,
         patience: float | None = PATIENCE,
         realtime: bool = True,
+        workers: int | None = None,
     ) -> None:
+        if workers is not None and workers < 1:
+            raise ChannelError(f"a priority needs at least 1 process, not {workers}")
         super().__init__(marks, patience, realtime)
+        self.workers = workers
+        self._levels = workers or 1  # of SCHED_FIFO for each priority
+        self._pools: dict[int, list[_ProcessDesk]] = {}
         self.fifo = False
         self.restarts = 0
         self._nursery: Nursery | None = None
@@ -77,7 +100,7 @@ class Preemptive(HostDispatcher[_ProcessDesk]):
                 return
             if not hasattr(os, "pidfd_open"):
                 raise ChannelError(
-                    "processes by priority need Linux; use OneThread or ThreadPerConsumer here"
+                    "processes by priority need Linux; use OneThread, ThreadPools or ThreadPerConsumer here"
                 )
             self.fifo = self.realtime and realtime_standing().fifo
             self._selector = selectors.DefaultSelector()
@@ -103,11 +126,38 @@ class Preemptive(HostDispatcher[_ProcessDesk]):
         super().attach(lock)
         self._births = threading.Condition(lock)
 
-    def expect(self, priorities: set[int]) -> None:
+    def expect(self, priorities: dict[int, bool]) -> None:
         """Their processes are there when the start is over, so that the first push of each does not wait for a birth."""
-        aged = self.marks is not None and self.marks.when_full == DISCARD_OLDEST
+        self._levels = self.workers or (DEPTH if any(priorities.values()) else 1)
         for priority in sorted(priorities):
-            self._desks.setdefault(priority, _ProcessDesk(priority, aged))
+            pool = self._pool(priority)
+            while len(pool) < self._most(priorities[priority]):
+                self._add(pool)
+            if self.started and not self.closing:
+                for desk in pool:
+                    if desk.end is None and not desk.broken:
+                        self._engage(desk)
+        for pool in self._pools.values():
+            for desk in pool:
+                self._place(desk, 0)
+            self._relevel(pool)
+
+    def _most(self, interrupts: bool) -> int:
+        return self.workers or (DEPTH if interrupts else 1)
+
+    def _pool(self, priority: int) -> list[_ProcessDesk]:
+        pool = self._pools.get(priority)
+        if pool is None:
+            aged = self.marks is not None and self.marks.when_full == DISCARD_OLDEST
+            pool = self._pools[priority] = [_ProcessDesk(priority, 0, aged)]
+            self._desks[priority, 0] = pool[0]
+        return pool
+
+    def _add(self, pool: list[_ProcessDesk]) -> _ProcessDesk:
+        desk = _ProcessDesk(pool[0].priority, len(pool), False, pool[0].queue)
+        pool.append(desk)
+        self._desks[desk.key] = desk
+        return desk
 
     def connected(self, consumer: ProxyPushSupplier) -> None:
         if self.started and not consumer.is_gateway:
@@ -131,9 +181,9 @@ class Preemptive(HostDispatcher[_ProcessDesk]):
         self._parcels.pop(consumer.number, None)
 
     def processes(self) -> dict[int, int]:
-        """The process of each preemption priority that has one."""
+        """The process of each preemption priority that has one; of a pool, the first."""
         with self.lock:
-            return {desk.priority: desk.pid for desk in self._desks.values() if desk.pid}
+            return {desk.priority: desk.pid for desk in reversed(self._in_order()) if desk.pid}
 
     def close(self, timeout: float) -> None:
         super().close(timeout)
@@ -162,24 +212,58 @@ class Preemptive(HostDispatcher[_ProcessDesk]):
 
     # Desks
 
+    def _key(self, work: PushWork) -> Hashable:
+        return work.preemption, 0
+
     def _new_desk(self, key: Hashable, work: PushWork, aged: bool) -> _ProcessDesk:
-        return _ProcessDesk(work.preemption, aged)
+        return self._pool(work.preemption)[0]
 
     def _in_order(self) -> list[_ProcessDesk]:
-        return sorted(self._desks.values(), key=lambda desk: desk.priority)
+        return [desk for priority in sorted(self._pools) for desk in self._pools[priority]]
 
     def _serve(self, desk: _ProcessDesk) -> None:
-        if desk.running is not None or desk.ending:
+        """By workers of its pool that are free, as long as what comes first may begin."""
+        pool = self._pools[desk.priority]
+        broken = next((one.broken for one in pool if one.broken), "")
+        if broken:
+            self._give_up(pool, broken)
             return
-        if desk.broken:
-            self._give_up([desk], desk.broken)
-            return
-        if desk.end is None:
-            self._engage(desk)
-        work = self._take(desk)
-        while work is not None and not self._hand(desk, work):
-            work = self._take(desk)
+        queue = desk.queue
+        while queue.length and may_begin(queue, [one.running for one in pool if one.running is not None]):
+            free = self._free(pool, queue)
+            if free is None:
+                break
+            if free.end is None:
+                self._engage(free)
+            work = self._take(free)
+            while work is not None and not self._hand(free, work):
+                work = self._take(free)
+        self._relevel(pool)
         self._settle()
+
+    def _free(self, pool: list[_ProcessDesk], queue: WorkQueue) -> _ProcessDesk | None:
+        """A worker that has nothing to do; one more, if there may be."""
+        for desk in pool:
+            if desk.running is None and not desk.ending:
+                return desk
+        first = queue.first()
+        most = self._most(first is not None and first.interrupts)
+        return self._add(pool) if len(pool) < most else None
+
+    def _relevel(self, pool: list[_ProcessDesk]) -> None:
+        """Of those that run, who goes before whom."""
+        if not self.fifo or self._levels == 1:
+            return
+        running = [one for one in pool if one.running is not None and one.running.interrupts]
+        running.sort(key=lambda one: _order(one.running))
+        for behind, desk in enumerate(running):
+            self._place(desk, behind)
+
+    def _place(self, desk: _ProcessDesk, behind: int) -> None:
+        wanted = standing_for(desk.priority, self.fifo, self._levels, behind)
+        if self.fifo and desk.pid and desk.standing != wanted:
+            desk.standing = wanted
+            move(wanted, desk.pid)
 
     def _wake(self) -> None:
         with suppress(OSError):
@@ -188,7 +272,8 @@ class Preemptive(HostDispatcher[_ProcessDesk]):
     def _engage(self, desk: _ProcessDesk) -> None:
         if self._nursery is None:
             raise ChannelError("the channel was stopped")
-        desk.end = self._nursery.bear(desk.priority, standing_for(desk.priority, self.fifo))
+        desk.standing = standing_for(desk.priority, self.fifo, self._levels)
+        desk.end = self._nursery.bear((desk.priority, desk.seat), desk.standing)
         desk.end.setblocking(False)
         desk.frames = messages.Frames()
         desk.unsent = b""
@@ -199,7 +284,6 @@ class Preemptive(HostDispatcher[_ProcessDesk]):
     def _hand(self, desk: _ProcessDesk, work: PushWork) -> bool:
         """Could it be sent?"""
         receiver = work.receiver
-        assert isinstance(receiver, ProxyPushSupplier)
         number = receiver.number
         try:
             data = messages.packed(messages.WORK, (number, work.events))
@@ -265,14 +349,11 @@ class Preemptive(HostDispatcher[_ProcessDesk]):
             self._news()
         elif key.fileobj is key.data.end:
             if events & selectors.EVENT_WRITE:
-                self._send_rest(key.data)
+                self._send(key.data, key.data.unsent)
+                if not key.data.unsent:
+                    self._selector.modify(key.data.end, selectors.EVENT_READ, key.data)
             if events & selectors.EVENT_READ:
                 self._read(key.data)
-
-    def _send_rest(self, desk: _ProcessDesk) -> None:
-        self._send(desk, desk.unsent)
-        if not desk.unsent and desk.end is not None:
-            self._selector.modify(desk.end, selectors.EVENT_READ, desk)
 
     def _read(self, desk: _ProcessDesk) -> bool:
         """Was there anything?"""
@@ -289,31 +370,27 @@ class Preemptive(HostDispatcher[_ProcessDesk]):
                 self._selector.unregister(desk.end)
             return False
         for kind, body in desk.frames.feed(data):
-            if kind == messages.PUSH:
-                self._take_push(desk, body)
-            else:
+            if kind == messages.DONE:
                 self._take_done(desk, body)
+                continue
+            try:
+                self._pushed(*pickle.loads(body))
+            except Exception as error:
+                if desk.running is not None:
+                    desk.running.receiver.failed(desk.running.events, error)
         return True
 
-    def _take_push(self, desk: _ProcessDesk, body: bytes) -> None:
-        try:
-            self._pushed(*pickle.loads(body))
-        except Exception as error:
-            if desk.running is not None:
-                desk.running.receiver.failed(desk.running.events, error)
-
     def _take_done(self, desk: _ProcessDesk, body: bytes) -> None:
-        begin, end, spent, error = messages.read_done(body)
+        begin, end, spent, raised = messages.read_done(body)
         work = desk.running
         assert work is not None
         desk.fruitless = 0
         work.begun = True
         work.starts(begin, desk.behind)
         self._ends(desk)
-        if error:
-            raised = pickle.loads(error)
-            work.error = raised
-            work.receiver.failed(work.events, raised)
+        if raised:
+            error = work.error = pickle.loads(raised)
+            work.receiver.failed(work.events, error)
         work.account(end - spent, end)
         work.finished()
         if desk.queue.length:
@@ -330,6 +407,7 @@ class Preemptive(HostDispatcher[_ProcessDesk]):
         if isinstance(news, Born):
             desk = self._desks[news.desk]
             desk.pid = news.pid
+            self._relevel(self._pools[desk.priority])
             self._births.notify_all()
         elif isinstance(news, Died):
             self._bereaved(self._desks[news.desk], news)
@@ -343,29 +421,27 @@ class Preemptive(HostDispatcher[_ProcessDesk]):
             pass
         desk.ending = False
         self._forget_end(desk)
+        home = desk
         if desk.running is not None and not desk.unread:
             self._lost(desk, news.how())
         else:
             desk.fruitless += 1
-            if desk.running is not None:
-                self._take_back(desk)
+            work = desk.running
+            if work is not None:  # it never began; its place in the queue is as before
+                self._ends(desk)
+                home = self._desk(work)  # of its priority now, which another schedule may have changed
+                home.queue.put(work)
+                self._pending += 1
         if desk.fruitless >= STILLBORN:
             desk.broken = (
-                f"the process of priority {desk.key} {news.how()}, {STILLBORN} times with nothing done"
+                f"the process of priority {desk.priority} {news.how()}, {STILLBORN} times with nothing done"
             )
         if not self.closing:
             self.restarts += 1
-            if desk.queue.length:
-                self._serve(desk)
+            for one in (desk, home):
+                if one.queue.length:
+                    self._serve(one)
         self._settle()
-
-    def _take_back(self, desk: _ProcessDesk) -> None:
-        """It never began; its place in the queue is as before."""
-        work = desk.running
-        assert work is not None
-        self._ends(desk)
-        desk.queue.put(work)
-        self._pending += 1
 
     def _orphaned(self) -> None:
         """Without the nursery no worker can follow another."""
@@ -394,10 +470,14 @@ class Preemptive(HostDispatcher[_ProcessDesk]):
         work.starts(desk.since, desk.behind)
         self._ends(desk)
         self.discarded += 1
-        text = f"the process of priority {desk.key} {how}, after {now - desk.since:.3f} s with {work.receiver.name}"
+        text = f"the process of priority {desk.priority} {how}, after {now - desk.since:.3f} s with {work.receiver.name}"
         work.receiver.failed(work.events, ConsumerDied(text))
         work.discard(now, f"its process {how}")
         self._settle()
+
+
+def _order(work: PushWork | None) -> tuple[float, int, int]:
+    return (0.0, 0, 0) if work is None else (work.key, work.sub, work.number)
 
 
 def _no_suppliers(number: int, event: Event, now: float) -> None:

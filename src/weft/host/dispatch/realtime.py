@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class RealTimeChannel(Hosted):
     """Use it as a context: it is started on entry, after consumers and suppliers have connected or before, and stopped on exit.
 
-    dispatcher: OneThread (the default), ThreadPerConsumer or Preemptive; Immediate where the configuration has no dispatching.
+    dispatcher: OneThread (the default), ThreadPools, ThreadPerConsumer or Preemptive; Immediate where there is no dispatching.
     observer: hears what goes wrong, from any thread, one call at a time.
     """
 
@@ -53,6 +53,7 @@ class RealTimeChannel(Hosted):
     ) -> None:
         chosen = _suitable(name, dispatcher, configuration)
         self._lock = threading.RLock()
+        self._kept = threading.Condition(self._lock)  # for a consumer that pulls
         self._running = Running(
             name, self._lock, Around(self._push), chosen, configuration, schedule, observer, record, boot
         )
@@ -82,6 +83,13 @@ class RealTimeChannel(Hosted):
         proxy.push(event, now)
         running.retime()
 
+    def wait_until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
+        with self._kept:
+            return self._kept.wait_for(lambda: condition() or self._running.stopped, timeout) and condition()
+
+    def _arrived(self) -> None:
+        self._kept.notify_all()
+
     # Running
 
     def start(self) -> None:
@@ -99,6 +107,7 @@ class RealTimeChannel(Hosted):
         left = running.stop(drain, timeout)
         with self._lock:
             running.channel.destroy()
+            self._kept.notify_all()
         return left
 
     def reconfigure(self, configuration: Configuration, dispatcher: Dispatcher | None = None) -> None:
@@ -126,5 +135,5 @@ def _suitable(name: str, dispatcher: Dispatcher | None, configuration: Configura
         return dispatcher
     raise ChannelError(
         f"channel {name} runs in real time and {type(dispatcher).__name__} has no thread; use OneThread, "
-        "ThreadPerConsumer or Preemptive"
+        "ThreadPools, ThreadPerConsumer or Preemptive"
     )

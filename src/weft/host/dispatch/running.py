@@ -12,11 +12,13 @@ from __future__ import annotations
 import importlib
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec
 
 from weft.channel import (
+    AdmissionControl,
     ChannelObserver,
     Configuration,
     ConsumerQos,
@@ -24,24 +26,24 @@ from weft.channel import (
     Event,
     EventChannel,
     Events,
+    Happening,
     PushConsumer,
     PushSupplier,
     Record,
     SupplierQos,
 )
 from weft.channel.qos import leaves
-from weft.channel.scheduling.urgency import UNSCHEDULED
 from weft.host.dispatch import worker
 from weft.host.dispatch.desks import D, HostDispatcher, always, nothing
 from weft.host.dispatch.processes import Preemptive
 from weft.host.dispatch.standing import Standing, channel_standing, raised, take
-from weft.host.dispatch.telling import OneAtATime, harmless
 from weft.model.errors import ChannelError
 
 if TYPE_CHECKING:
     from weft.channel.protocols import Scheduler
     from weft.channel.proxies import ProxyPushConsumer, ProxyPushSupplier
 
+P = ParamSpec("P")
 Consumer = PushConsumer | Callable[[Events], object] | str
 """A string is an entry point: "module:function"."""
 
@@ -75,10 +77,9 @@ class Running:
         self.stopped = False
         self._around = around
         self._changed = threading.Condition(lock)
-        self._schedule = schedule
         self._attach(dispatcher)
-        heard = None if observer is None else OneAtATime(observer, lock)
-        record = None if record is None else harmless(record)
+        heard = None if observer is None else _OneAtATime(observer, lock)
+        record = None if record is None else _harmless(record)
         self.channel = EventChannel(name, configuration, dispatcher, schedule, heard, boot, record)
         self._suppliers: dict[int, ProxyPushConsumer] = {}
         self._numbered = 0  # suppliers so far
@@ -108,6 +109,8 @@ class Running:
         except ChannelError:
             proxy.disconnect_push_supplier()
             raise
+        if isinstance(self.channel.schedule, AdmissionControl):  # which has another plan now
+            self._expect()
         return proxy
 
     def consumer_gone(self, proxy: ProxyPushSupplier) -> None:
@@ -171,7 +174,12 @@ class Running:
     def stop(self, drain: bool, timeout: float) -> list[str]:
         """Who had not come back by then; the channel itself is still to be destroyed."""
         until = time.monotonic() + timeout
-        self._stop_timekeeper(timeout)
+        with self.lock:
+            self._timeless = True
+            self._changed.notify_all()
+        keeper = self._timekeeper
+        if keeper is not None and keeper is not threading.current_thread():
+            keeper.join(timeout)
         left: list[str] = []
         host = self.dispatcher
         if isinstance(host, HostDispatcher):
@@ -193,15 +201,21 @@ class Running:
         if new is not old and self.started:
             self._start_dispatcher()
         if new is not old and isinstance(old, HostDispatcher):
-            self._retire(old)
+            retiring = threading.Thread(
+                target=_retire, args=(old,), name=f"weft channel {self.title} retires", daemon=True
+            )
+            retiring.start()
+            self._retiring.append(retiring)  # with the lock: whoever stops the channel finds it
 
-    def _retire(self, dispatcher: HostDispatcher[D]) -> None:
-        """With the lock: whoever stops the channel finds it among those it joins."""
-        retiring = threading.Thread(
-            target=_retire, args=(dispatcher,), name=f"weft channel {self.title} retires", daemon=True
-        )
-        retiring.start()
-        self._retiring.append(retiring)
+    def reschedule(self, schedule: Scheduler | None) -> None:
+        """With the lock."""
+        self.channel.reschedule(schedule)
+        self._expect()
+
+    def _expect(self) -> None:
+        """Priorities may be others than they were."""
+        if self.started and isinstance(self.dispatcher, HostDispatcher):
+            self.dispatcher.expect(self._priorities())
 
     # Inside
 
@@ -229,16 +243,15 @@ class Running:
             if self._timekeeper is not None and self._timekeeper.ident is not None:
                 host.never_waits(self._timekeeper.ident)
 
-    def _priorities(self) -> set[int]:
-        """Of all that the consumers are registered for."""
-        found: set[int] = set()
-        for consumer in [one for one in self.channel.consumers() if not one.is_gateway]:
+    def _priorities(self) -> dict[int, bool]:
+        """Of all that the consumers are registered for, and whether an earlier key interrupts in them."""
+        found: dict[int, bool] = {}
+        dispatched = [one for one in self.channel.consumers() if not one.is_gateway and one.buffer is None]
+        for consumer in dispatched:
             for leaf in [leaf for one in consumer.asked() for leaf in leaves(one)]:
                 rt_info = leaf.rt_info or consumer.rt_info
-                if self._schedule is None or not rt_info:
-                    found.add(UNSCHEDULED.preemption)
-                else:
-                    found.add(self._schedule.urgency(rt_info).preemption)
+                urgency = self.channel.urgency(rt_info)
+                found[urgency.preemption] = found.get(urgency.preemption, False) or urgency.interrupts
         return found
 
     def _keep_time(self) -> None:
@@ -251,7 +264,8 @@ class Running:
             while not self._timeless:
                 now = time.monotonic()
                 self.channel.expire(now)
-                due = _earlier(self.channel.next_due(), self._look(now))
+                times = [at for at in (self.channel.next_due(), self._look(now)) if at is not None]
+                due = min(times, default=None)
                 self._sleeps_until = due
                 self._around.attended()
                 self._changed.wait(None if due is None else max(0.0, due - time.monotonic()))
@@ -263,14 +277,6 @@ class Running:
             return None
         next_look = host.look(now)
         return now + host.patience if next_look is None else next_look
-
-    def _stop_timekeeper(self, timeout: float) -> None:
-        with self.lock:
-            self._timeless = True
-            self._changed.notify_all()
-        keeper = self._timekeeper
-        if keeper is not None and keeper is not threading.current_thread():
-            keeper.join(timeout)
 
 
 def fresh(name: str, dispatcher: HostDispatcher[D]) -> HostDispatcher[D]:
@@ -300,7 +306,46 @@ def _resolved(consumer: Consumer) -> PushConsumer | Callable[[Events], object]:
     return found
 
 
-def _earlier(one: float | None, other: float | None) -> float | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return min(one, other)
+def _harmless(record: Record) -> Record:
+    """The same for a record."""
+
+    def told(happening: Happening) -> None:
+        try:
+            record(happening)
+        except Exception:
+            traceback.print_exc()
+
+    return told
+
+
+class _OneAtATime(ChannelObserver):
+    """An observer that several threads talk to; one that fails does not take a thread of the channel with it."""
+
+    def __init__(self, observer: ChannelObserver, lock: threading.RLock) -> None:
+        self._observer = observer
+        self._lock = lock
+
+    def _tell(self, hear: Callable[P, None], *what: P.args, **more: P.kwargs) -> None:
+        with self._lock:
+            try:
+                hear(*what, **more)
+            except Exception:
+                traceback.print_exc()
+
+    def consumer_failed(self, consumer: str, events: Events, error: Exception) -> None:
+        self._tell(self._observer.consumer_failed, consumer, events, error)
+
+    def overran(self, consumer: str, spent: float, worst: float) -> None:
+        self._tell(self._observer.overran, consumer, spent, worst)
+
+    def missed(self, consumer: str, events: Events, late: float) -> None:
+        self._tell(self._observer.missed, consumer, events, late)
+
+    def discarded(self, consumer: str, events: Events) -> None:
+        self._tell(self._observer.discarded, consumer, events)
+
+    def admitted_late(self, who: str, why: str) -> None:
+        self._tell(self._observer.admitted_late, who, why)
+
+    def hanging(self, consumer: str, events: Events, seconds: float) -> None:
+        self._tell(self._observer.hanging, consumer, events, seconds)

@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 CHANNEL_LEVEL = 90
@@ -32,10 +32,11 @@ class Standing(NamedTuple):
         return f"SCHED_FIFO {self.level}" if self.fifo else f"nice {self.level}"
 
 
-def standing_for(preemption: int, fifo: bool) -> Standing:
-    """Of the consumers of a preemption priority."""
+def standing_for(preemption: int, fifo: bool, levels: int = 1, behind: int = 0) -> Standing:
+    """Of the consumers of a preemption priority.  Where one interrupts another within a priority it has several `levels`, and
+    `behind` is how many of its consumers that run are more urgent."""
     if fifo:
-        return Standing(True, max(1, FIRST_LEVEL - max(0, preemption)))
+        return Standing(True, max(1, FIRST_LEVEL - levels * max(0, preemption) - min(behind, levels - 1)))
     return Standing(False, min(NICEST, NICE_STEP * max(0, preemption)))
 
 
@@ -46,27 +47,24 @@ def channel_standing(fifo: bool) -> Standing:
 def take(standing: Standing, pid: int = 0) -> Standing:
     """For the calling thread, or for a process that has one thread; what it really got."""
     if standing.fifo:
-        if _set_fifo(standing.level, pid):
-            return standing
-        return take(Standing(False, 0 if standing.level > FIRST_LEVEL else _nice_of(standing.level)), pid)
+        if sys.platform.startswith("linux"):
+            with suppress(OSError):
+                how = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+                os.sched_setscheduler(pid, how, os.sched_param(standing.level))
+                return standing
+        above = standing.level > FIRST_LEVEL
+        return take(Standing(False, 0) if above else standing_for(FIRST_LEVEL - standing.level, False), pid)
     if standing.level:
         has = os.getpriority(os.PRIO_PROCESS, pid)
         os.setpriority(os.PRIO_PROCESS, pid, min(NICEST, has + standing.level))
     return standing
 
 
-def _nice_of(level: int) -> int:
-    return standing_for(FIRST_LEVEL - level, fifo=False).level
-
-
-def _set_fifo(level: int, pid: int) -> bool:
-    if not sys.platform.startswith("linux"):
-        return False
-    try:
-        os.sched_setscheduler(pid, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(level))
-    except OSError:
-        return False
-    return True
+def move(standing: Standing, pid: int) -> None:
+    """Another level of SCHED_FIFO for a process that stands under it; best effort there is none."""
+    if standing.fifo and sys.platform.startswith("linux"):
+        with suppress(OSError):
+            os.sched_setparam(pid, os.sched_param(standing.level))
 
 
 @contextmanager

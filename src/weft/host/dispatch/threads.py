@@ -1,4 +1,4 @@
-"""Dispatchers with threads: one for all, by priority, or one for each consumer (S3-9, S3-21).
+"""Dispatchers with threads: one for all, by priority, a pool for each priority, or one for each consumer (S3-9, S3-21, S3-23).
 
 One interpreter runs one thread at a time, so threads keep consumers from waiting for one another's waiting, not for one
 another's computing.  What has to interrupt a computation needs processes (see `processes`).
@@ -11,9 +11,10 @@ from bisect import insort
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
-from weft.channel import PushWork, WaterMarks
-from weft.host.dispatch.desks import PATIENCE, D, Desk, HostDispatcher
-from weft.host.dispatch.standing import FIRST_LEVEL, Standing, take
+from weft.channel import PushWork, WaterMarks, WorkQueue
+from weft.host.dispatch.desks import PATIENCE, D, Desk, HostDispatcher, may_begin
+from weft.host.dispatch.standing import FIRST_LEVEL, Standing, standing_for, take
+from weft.model.errors import ChannelError
 
 if TYPE_CHECKING:
     from weft.channel.proxies import ProxyPushSupplier
@@ -22,16 +23,16 @@ if TYPE_CHECKING:
 class WithThreads(HostDispatcher[D]):
     """How a thread serves a desk."""
 
-    def _spawn(self, name: str, loop: Callable[[], None]) -> None:
+    def _spawn(self, name: str, loop: Callable[[], None], level: int = FIRST_LEVEL) -> None:
         """A thread that runs `loop`, with the lock."""
-        thread = threading.Thread(target=self._serving, args=(loop,), name=name, daemon=True)
+        thread = threading.Thread(target=self._serving, args=(loop, level), name=name, daemon=True)
         self._threads = [one for one in self._threads if one.is_alive()]
         thread.start()
         self._threads.append(thread)
 
-    def _serving(self, loop: Callable[[], None]) -> None:
+    def _serving(self, loop: Callable[[], None], level: int) -> None:
         if self.realtime:
-            take(Standing(True, FIRST_LEVEL))
+            take(Standing(True, level))
         with self.lock:
             self._own.add(threading.get_ident())
             try:
@@ -63,7 +64,9 @@ class WithThreads(HostDispatcher[D]):
         elif self._successor is not None:
             self._successor.take_over([work])
         else:
-            desk.queue.put_back(work)
+            self._desk(work).queue.put_back(
+                work
+            )  # of its priority now, which another schedule may have changed
             self._pending += 1
         self._settle()
         self.attended()
@@ -95,7 +98,7 @@ class OneThread(WithThreads[Desk]):
 
     def must_yield(self) -> bool:
         running = self._running
-        return self.cooperative and running is not None and self._first(running.preemption) is not None
+        return self.cooperative and running is not None and self._is_overtaken(running)
 
     def _new_desk(self, key: Hashable, work: PushWork, aged: bool) -> Desk:
         insort(self._priorities, work.preemption)
@@ -129,7 +132,10 @@ class OneThread(WithThreads[Desk]):
     def _interrupts(self, work: PushWork) -> bool:
         if not self.cooperative:
             return False
-        return self._successor is not None or self._first(work.preemption) is not None
+        return self._successor is not None or self._is_overtaken(work)
+
+    def _is_overtaken(self, work: PushWork) -> bool:
+        return self._first(work.preemption) is not None or self._desk(work).queue.overtakes(work)
 
     def _first(self, below: int | None) -> Desk | None:
         """The most urgent desk that has work, of those more urgent than a priority."""
@@ -140,6 +146,86 @@ class OneThread(WithThreads[Desk]):
             if desk is not None and desk.queue.length:
                 return desk
         return None
+
+
+class _PoolDesk(Desk):
+    """One thread of a pool; all of a pool share the queue, and the condition on which they wait for work."""
+
+    def __init__(
+        self, priority: int, seat: int, aged: bool, work: threading.Condition, queue: WorkQueue
+    ) -> None:
+        super().__init__((priority, seat), aged, queue)
+        self.priority = priority
+        self.seat = seat
+        self.work = work
+        self.has_thread = False
+
+
+class ThreadPools(WithThreads[_PoolDesk]):
+    """A pool of `size` threads for each preemption priority (S3-9): consumers of a priority wait for one another only when all
+    its threads are busy.  The work of a priority begins in order, and with more than one thread may end in another.
+
+    `realtime`: threads stand as their priorities say, where the machine allows it; one interpreter runs one at a time."""
+
+    def __init__(
+        self,
+        size: int = 4,
+        marks: WaterMarks | None = None,
+        patience: float | None = PATIENCE,
+        realtime: bool = False,
+    ) -> None:
+        if size < 1:
+            raise ChannelError(f"a pool needs at least 1 thread, not {size}")
+        super().__init__(marks, patience, realtime)
+        self.size = size
+        self._pools: dict[int, list[_PoolDesk]] = {}
+
+    def _key(self, work: PushWork) -> Hashable:
+        return work.preemption, 0
+
+    def _new_desk(self, key: Hashable, work: PushWork, aged: bool) -> _PoolDesk:
+        desk = _PoolDesk(work.preemption, 0, aged, threading.Condition(self.lock), WorkQueue(aged))
+        self._pools[work.preemption] = [desk]
+        return desk
+
+    def _in_order(self) -> list[_PoolDesk]:
+        return [desk for priority in sorted(self._pools) for desk in self._pools[priority]]
+
+    def _serve(self, desk: _PoolDesk) -> None:
+        """By a thread that waits, or by one more."""
+        pool = self._pools[desk.priority]
+        free = [one for one in pool if one.has_thread and one.running is None]
+        if len(free) < desk.queue.length:
+            self._hire(pool)
+        desk.work.notify()
+
+    def _hire(self, pool: list[_PoolDesk]) -> None:
+        first = pool[0]
+        chosen = first
+        if first.has_thread:
+            if len(pool) >= self.size:
+                return
+            chosen = _PoolDesk(first.priority, len(pool), False, first.work, first.queue)
+            pool.append(chosen)
+            self._desks[chosen.key] = chosen
+        chosen.has_thread = True
+        name = f"weft channel priority {chosen.priority}, thread {chosen.seat}"
+        level = standing_for(chosen.priority, fifo=True).level
+        self._spawn(name, lambda: self._loop(chosen, pool), level)
+
+    def _wake(self) -> None:
+        for pool in self._pools.values():
+            pool[0].work.notify_all()
+
+    def _loop(self, desk: _PoolDesk, pool: list[_PoolDesk]) -> None:
+        while not self.closing:
+            running = [one.running for one in pool if one.running is not None]
+            work = self._take(desk) if may_begin(desk.queue, running) else None
+            if work is not None:
+                self._carry_out(desk, work)
+            else:
+                self._settle()
+                desk.work.wait()
 
 
 class _OwnDesk(Desk):

@@ -23,25 +23,23 @@ Consumers = dict[int, Callable[[Events], object]]
 
 class Worker:
     def __init__(self, end: socket.socket, consumers: Consumers) -> None:
-        self._stream = messages.WorkerStream(end)
+        self._end = end
         self._consumers = consumers
 
     def push(self, supplier: int, event: Event) -> None:
         """An event for the channel, from a consumer that runs here."""
-        self._stream.send(messages.packed(messages.PUSH, (supplier, event, time.monotonic())))
+        self._end.sendall(messages.packed(messages.PUSH, (supplier, event, time.monotonic())))
 
     def run(self) -> None:
         """Until the channel has gone."""
-        while True:
-            received = self._stream.receive()
-            if received is None:
-                return
-            kind, body = received
-            if kind == messages.CONSUMER:
-                number, consumer = pickle.loads(body)
-                self._consumers[number] = consumer
-            else:
-                self._stream.send(self._carry_out(body))
+        frames = messages.Frames()
+        while data := self._end.recv(262_144):
+            for kind, body in frames.feed(data):
+                if kind == messages.CONSUMER:
+                    number, consumer = pickle.loads(body)
+                    self._consumers[number] = consumer
+                else:
+                    self._end.sendall(self._carry_out(body))
 
     def _carry_out(self, body: bytes) -> bytes:
         begin = time.monotonic()

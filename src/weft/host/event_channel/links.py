@@ -2,8 +2,9 @@
 
 A federated channel has a name, and at each node that takes part an event channel of its own, called as the node is.  Between two
 nodes there is a gateway at each end (`weft.channel.gateway`); what they say goes by the reliable class, as parcels of a port of
-its own.  So numbers, acknowledgement, resume, TLS, heartbeats and the loss of a node are those of the links; there is no other
-connection.  Unless told otherwise a node's channel is joined to those of all nodes that it shares a domain with.
+its own, and the events of suppliers that say so by best effort: datagrams, where they fit.  So numbers, acknowledgement, resume,
+TLS, heartbeats and the loss of a node are those of the links; there is no other connection.  Unless told otherwise a node's
+channel is joined to those of all nodes that it shares a domain with.
 
 How two ends begin.  Each end has an *epoch*, a number that is higher each time it begins anew: when the channel is opened, and
 when the other node was lost or the way to it broken, with what was on it.  It greets the other end with it.  Who is greeted in an
@@ -21,17 +22,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from weft.channel import NO_DISPATCHING, Border, Event, EventChannel, Gateway, News, ProxyPushConsumer
+from weft.channel import NO_DISPATCHING, Border, Event, EventChannel, Gateway, News
 from weft.host.carrier import Carrier, Port, ServiceClass
+from weft.host.event_channel.datagrams import DatagramCount
 from weft.host.event_channel.parcels import (
+    DATAGRAM,
     EVENT,
     GREET,
     LEAVE,
     NEWS,
     REFUSE,
     TAGS,
-    ChannelGreeting,
-    Refusal,
+    about_channel,
     event_head,
     head,
     news_body,
@@ -39,8 +41,6 @@ from weft.host.event_channel.parcels import (
     read_greeting,
     read_news,
     read_refusal,
-    write_greeting,
-    write_refusal,
 )
 from weft.host.event_channel.values import MOST, ValueReader, ValueRefused, write_value
 from weft.host.files.cbor import decode, encode
@@ -62,12 +62,21 @@ class ChannelSide:
         self.newest = 0  # … and the last one that was heard at all
         self.gateway: Gateway | None = None
         self.discarded = 0  # events for which there was no room
+        self.datagrams = 0  # best-effort events sent in this epoch
+        self.came = DatagramCount()  # those of the other end in its epoch
+        self.lost_before = 0  # … in earlier ones
+        self.told = 0  # losses that the log knows of
         self.is_crowded = False
         self.refusal = ""
 
     @property
     def tag(self) -> int:
         return self.epoch % TAGS
+
+    @property
+    def lost(self) -> int:
+        """Best-effort events of the other end that have not come."""
+        return self.lost_before + self.came.lost
 
 
 class Joined:
@@ -114,19 +123,12 @@ class ChannelLinks:
         self.has_room = has_room
         self._numbers = {node: number for number, node in enumerate(carrier.nodes)}
         self._tags: dict[tuple[str, int], tuple[Joined, ChannelSide]] = {}
-        self.gathered = (
-            0  # bytes that were handed to the carrier since somebody last saw to it that they leave
-        )
+        self.gathered = 0  # bytes handed to the carrier since somebody last saw to it that they leave
         self._epoch = 0
         self._reserved = 0
         self._came: tuple[str, int, int] = ("", 0, 0)  # the event that came last, …
         self._came_payload = b""  # … and its payload as it came
-        self._left: tuple[str, int, int, int] = (
-            "",
-            0,
-            0,
-            0,
-        )  # the event that left last, with its time to live
+        self._left: tuple[str, int, int, int] = ("", 0, 0, 0)  # … that left last, with its time to live
         self._left_body = b""
 
     # --- channels of this node --------------------------------------------------------------------------------------
@@ -227,10 +229,10 @@ class ChannelLinks:
     def _take(self, sender: str, reader: ValueReader, now: float) -> None:
         kind = reader.take(1)[0]
         if kind == GREET:
-            self._greeted(sender, read_greeting(reader), now)
+            self._greeted(sender, *read_greeting(reader), now)
             return
         if kind == REFUSE:
-            self._refused(sender, read_refusal(reader))
+            self._refused(sender, *read_refusal(reader))
             return
         found = self._tags.get((sender, reader.number()))
         if found is None:
@@ -241,7 +243,13 @@ class ChannelLinks:
             return
         if kind == EVENT:
             if not joined.is_deaf:
-                gateway.receive(self._event(reader, sender), now)
+                gateway.receive(self._event(reader, sender, False), now)
+        elif kind == DATAGRAM:
+            number = reader.number()
+            event = self._event(reader, sender, True)
+            if side.came.is_new(number) and not joined.is_deaf:
+                gateway.receive(event, now)
+            self._tell_lost(joined, side)
         elif kind == NEWS:
             gateway.receive(read_news(reader, self._carrier.nodes), now)
         elif kind == LEAVE:
@@ -251,8 +259,15 @@ class ChannelLinks:
             raise ValueRefused(f"kind {kind}; use the same Weft on all nodes")
         joined.settled()
 
-    def _event(self, reader: ValueReader, sender: str) -> Event:
-        event = read_event(reader, self._carrier.nodes, sender)
+    def _tell_lost(self, joined: Joined, side: ChannelSide) -> None:
+        """The first, and then whenever there are twice as many."""
+        gone = side.lost_before + side.came.gone
+        if gone > 2 * side.told:
+            side.told = gone
+            self.tell(joined, f"{gone} best-effort events from {side.node} were lost on the way")
+
+    def _event(self, reader: ValueReader, sender: str, best_effort: bool) -> Event:
+        event = read_event(reader, self._carrier.nodes, sender, best_effort)
         begin = reader.at
         event.payload = reader.value()
         if reader.at != len(reader.data):
@@ -264,37 +279,38 @@ class ChannelLinks:
     # --- the two ends -----------------------------------------------------------------------------------------------
 
     def _greet(self, joined: Joined, side: ChannelSide, answers: int) -> None:
-        greeting = write_greeting(ChannelGreeting(joined.name, side.epoch, answers))
+        greeting = about_channel(GREET, joined.name, side.epoch, answers)
         self._carrier.send(side.node, Port.EVENTS, ServiceClass.RELIABLE, greeting)
 
-    def _greeted(self, sender: str, greeting: ChannelGreeting, now: float) -> None:
-        name = greeting.channel
+    def _greeted(self, sender: str, name: str, epoch: int, answers: int, now: float) -> None:
+        """`answers`: the epoch of this end that it answers; 0: none."""
         joined = self.joined.get(name)
         if joined is None:
-            if not self._is_router or sender not in self._neighbours or not self._may_relay():
+            relays = sum(one.is_relay for one in self.joined.values())
+            if not self._is_router or sender not in self._neighbours or relays >= RELAYS:
                 return
             channel = EventChannel(self._carrier.name, NO_DISPATCHING, boot=self.next_epoch())
             joined = self._join(name, channel, self._neighbours, is_relay=True)
         side = joined.sides.get(sender)
         if side is None:
             why = f"{self._carrier.name} does not name {sender} among the nodes that its channel is linked to"
-            refusal = write_refusal(Refusal(name, why))
+            refusal = about_channel(REFUSE, name, why)
             self._carrier.send(sender, Port.EVENTS, ServiceClass.RELIABLE, refusal)
-        elif greeting.epoch >= side.newest and greeting.epoch != side.heard:
-            self._open(joined, side, greeting, now)
+        elif epoch >= side.newest and epoch != side.heard:
+            self._open(joined, side, epoch, answers, now)
             joined.settled()
 
-    def _may_relay(self) -> bool:
-        return sum(one.is_relay for one in self.joined.values()) < RELAYS
-
-    def _open(self, joined: Joined, side: ChannelSide, greeting: ChannelGreeting, now: float) -> None:
+    def _open(self, joined: Joined, side: ChannelSide, epoch: int, answers: int, now: float) -> None:
         """The answer goes first, so that the other end is open when the news come."""
         self._close(joined, side, now)
-        side.heard = side.newest = greeting.epoch
+        side.heard = side.newest = epoch
+        side.datagrams = 0  # the other end begins to count with this one
+        side.lost_before += side.came.lost
+        side.came = DatagramCount()
         side.refusal = ""
-        self._tags[side.node, greeting.epoch % TAGS] = (joined, side)
-        if greeting.answers != side.epoch:
-            self._greet(joined, side, greeting.epoch)
+        self._tags[side.node, epoch % TAGS] = (joined, side)
+        if answers != side.epoch:
+            self._greet(joined, side, epoch)
         side.gateway = joined.border.open(
             side.node, lambda message: self._transmit(joined, side, message), now, joined.rt_info
         )
@@ -303,6 +319,7 @@ class ChannelLinks:
     def _anew(self, joined: Joined, side: ChannelSide, now: float) -> None:
         self._close(joined, side, now)
         side.epoch = self.next_epoch()
+        side.datagrams = 0
 
     def _close(self, joined: Joined, side: ChannelSide, now: float) -> None:
         if side.gateway is not None:
@@ -311,25 +328,31 @@ class ChannelLinks:
         self._tags.pop((side.node, side.heard % TAGS), None)
         side.heard = 0
 
-    def _refused(self, sender: str, refusal: Refusal) -> None:
-        joined = self.joined.get(refusal.channel)
+    def _refused(self, sender: str, name: str, why: str) -> None:
+        joined = self.joined.get(name)
         side = None if joined is None else joined.sides.get(sender)
-        if joined is not None and side is not None and side.refusal != refusal.why:
-            side.refusal = refusal.why
-            self.tell(joined, f"no link to {sender}: {refusal.why}")
+        if joined is not None and side is not None and side.refusal != why:
+            side.refusal = why
+            self.tell(joined, f"no link to {sender}: {why}")
 
     # --- what leaves ------------------------------------------------------------------------------------------------
 
     def _transmit(self, joined: Joined, side: ChannelSide, message: News | Event) -> None:
+        kind = ServiceClass.RELIABLE
         if isinstance(message, News):
             payload = head(NEWS, side.tag) + news_body(message, self._numbers)
-        elif self._is_room(joined, side):
-            payload = head(EVENT, side.tag) + self._body(joined, message)
-        else:
+        elif not self._is_room(joined, side):
             return
+        elif message.best_effort:
+            body = self._body(joined, message)
+            side.datagrams += 1
+            payload = head(DATAGRAM, side.tag, side.datagrams) + body
+            kind = ServiceClass.BEST_EFFORT
+        else:
+            payload = head(EVENT, side.tag) + self._body(joined, message)
         self.gathered += len(payload)
         try:
-            self._carrier.send(side.node, Port.EVENTS, ServiceClass.RELIABLE, payload)
+            self._carrier.send(side.node, Port.EVENTS, kind, payload)
         except FabricError as error:
             joined.refused = ChannelError(f"an event could not leave for {side.node}: {error}")
             raise joined.refused from error
@@ -371,20 +394,18 @@ class ChannelLinks:
             write_value(out, event.payload)
         except ValueRefused as error:
             joined.refused = ChannelError(
-                f"{suppliers_of(joined.channel, event)} pushed an event of type {event.type} from source {event.source} that "
+                f"{_suppliers_of(joined.channel, event)} pushed an event of type {event.type} from source {event.source} that "
                 f"cannot go to other nodes: it has {error}; there may be {_PLAIN}"
             )
             raise joined.refused from error
         return bytes(out)
 
 
-def suppliers_of(channel: EventChannel, event: Event) -> str:
+def _suppliers_of(channel: EventChannel, event: Event) -> str:
     """Who may have pushed it, by name."""
-    names = [one.name for one in channel.suppliers() if not one.is_gateway and _publishes(one, event)]
+    names = []
+    for supplier in [one for one in channel.suppliers() if not one.is_gateway]:
+        published = [(one.source, one.type) for one in supplier.publications()]
+        if any(source in (0, event.source) and kind in (0, event.type) for source, kind in published):
+            names.append(supplier.name)
     return " or ".join(names) or "a supplier that has disconnected"
-
-
-def _publishes(supplier: ProxyPushConsumer, event: Event) -> bool:
-    return any(
-        one.source in (0, event.source) and one.type in (0, event.type) for one in supplier.publications()
-    )

@@ -5,6 +5,7 @@
     NEWS      kind, tag, origin, path, patterns added and removed, anew (see weft.channel.gateway)
     EVENT     kind, tag, type, source, time to live, created, origin, boot, number, payload
     REFUSE    kind, name of the channel, why
+    DATAGRAM  kind, tag, its number among those of this end, then as EVENT: a best-effort event
 
 An end has a new epoch whenever it begins anew; its tag is the last bits of that.  Channels go by the numbers of their nodes in
 the domains file, which is the same everywhere, and a payload is written as `event_channel.values` does.
@@ -12,7 +13,6 @@ the domains file, which is the same everywhere, and a payload is written as `eve
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from weft.channel import Event, News
@@ -23,39 +23,24 @@ LEAVE: Final = 2
 NEWS: Final = 3
 EVENT: Final = 4
 REFUSE: Final = 5
+DATAGRAM: Final = 6
 TAGS: Final = 1 << 21  # so that a tag takes three bytes at most
 
 Pattern = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelGreeting:
-    channel: str
-    epoch: int
-    answers: int
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    channel: str
-    why: str
-
-
-def write_greeting(greeting: ChannelGreeting) -> bytes:
-    out = bytearray([GREET])
-    write_value(out, (greeting.channel, greeting.epoch, greeting.answers))
+def about_channel(kind: int, *fields: str | int) -> bytes:
+    """What has the name of the channel, and no tag: GREET, REFUSE."""
+    out = bytearray([kind])
+    write_value(out, fields)
     return bytes(out)
 
 
-def write_refusal(refusal: Refusal) -> bytes:
-    out = bytearray([REFUSE])
-    write_value(out, (refusal.channel, refusal.why))
-    return bytes(out)
-
-
-def head(kind: int, tag: int) -> bytes:
+def head(kind: int, tag: int, number: int | None = None) -> bytes:
     out = bytearray([kind])
     write_number(out, tag)
+    if number is not None:
+        write_number(out, number)
     return bytes(out)
 
 
@@ -99,7 +84,7 @@ def read_news(reader: ValueReader, nodes: tuple[str, ...]) -> News:
     raise ValueRefused("its news are none")
 
 
-def read_event(reader: ValueReader, nodes: tuple[str, ...], via: str) -> Event:
+def read_event(reader: ValueReader, nodes: tuple[str, ...], via: str, best_effort: bool = False) -> Event:
     """Its payload is still to be read."""
     type, source, ttl = reader.number(), reader.number(), reader.number()
     created = reader.value()
@@ -107,20 +92,20 @@ def read_event(reader: ValueReader, nodes: tuple[str, ...], via: str) -> Event:
         raise ValueRefused("it was created at no time")
     origin = _name(reader.number(), nodes)
     boot, number = reader.number(), reader.number()
-    return Event(type, source, None, created, ttl, origin, boot, number, via)
+    return Event(type, source, None, created, ttl, origin, boot, number, via, best_effort)
 
 
-def read_greeting(reader: ValueReader) -> ChannelGreeting:
+def read_greeting(reader: ValueReader) -> tuple[str, int, int]:
     match reader.value():
         case (str(channel), int(epoch), int(answers)):
-            return ChannelGreeting(channel, epoch, answers)
+            return channel, epoch, answers
     raise ValueRefused("its greeting is none")
 
 
-def read_refusal(reader: ValueReader) -> Refusal:
+def read_refusal(reader: ValueReader) -> tuple[str, str]:
     match reader.value():
         case (str(channel), str(why)):
-            return Refusal(channel, why)
+            return channel, why
     raise ValueRefused("its refusal is none")
 
 
