@@ -11,7 +11,7 @@ from collections.abc import Hashable
 from weft.interest.matching.overlaps import Overlaps
 from weft.interest.regions import Region
 from weft.interest.spaces import Space
-from weft.interest.strategies import DEFAULT_CHANNEL, NO_CHANNELS, Channels, Strategy
+from weft.interest.strategy import DEFAULT_CHANNEL, NO_CHANNELS, Channels, Strategy
 
 Name = Hashable
 
@@ -42,7 +42,7 @@ class Listeners:
         if not region.extents:
             self._place(space, (listener, name), region, update=False)
             return
-        channels = self.strategy.subscription_channels(space, region)
+        channels = self.strategy.update_channels(space, region)
         self._subscribed[listener, name] = (space, channels)
         for channel in channels:
             counts = self._by_channel.setdefault(channel, {})
@@ -106,11 +106,20 @@ class Listeners:
         if space.number not in self._overlaps:
             self._overlaps[space.number] = Overlaps(len(space.dimensions))
         overlaps = self._overlaps[space.number]
-        boxes = space.boxes(region)
+        boxes = boxes_of(space, region)
         if update:
             overlaps.set_update(name, boxes)
         else:
             overlaps.set_subscription(name, boxes)
+
+
+def boxes_of(space: Space, region: Region) -> list[tuple[int, ...]]:
+    """The extents of a region as boxes of a space: all lower bounds, then all upper bounds."""
+    found = []
+    for extent in region.extents:
+        bounds = [space.bounds(extent, dimension) for dimension in space.dimensions]
+        found.append((*(lower for lower, _ in bounds), *(upper for _, upper in bounds)))
+    return found
 
 
 _NOWHERE = Region(())

@@ -11,9 +11,25 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, Generic
 
-from weft.interest.cells import Boxes, CellUpdate, overlap
+from weft.interest.cells import Box, Boxes, CellUpdate
 from weft.interest.distribution import Federate
 from weft.interest.spacetime import Bound, SpaceTime
+
+
+def overlap(one: Boxes, other: Boxes) -> bool:
+    """Do two regions have a point in common?"""
+    for here in one:
+        for there in other:
+            if _meet(here, there):
+                return True
+    return False
+
+
+def _meet(one: Box, other: Box) -> bool:
+    for here, there in zip(one, other, strict=True):
+        if here is not None and there is not None and (here[0] >= there[1] or there[0] >= here[1]):
+            return False
+    return True
 
 
 class Receiver(Generic[Federate]):

@@ -21,9 +21,9 @@ import random
 from typing import Any, NamedTuple
 
 from interest.causal_net import CausalNet
-from interest.receiving import Receiver
+from interest.receiving import Receiver, overlap
 from weft.interest import CellAxis, CellInterest, CellUpdate, Grid
-from weft.interest.cells import Boxes, overlap
+from weft.interest.cells import Boxes
 
 SIZE = 1000
 HOME = 0

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interest.receiving import Receiver
+from interest.receiving import Receiver, overlap
 from weft.interest import CellAxis, CellInterest, CellUpdate, Grid, Placed
-from weft.interest.cells import Boxes, overlap
+from weft.interest.cells import Boxes
 from weft.model.errors import InterestError
 
 BLUE, RED = ("blue", 1), ("red", 1)

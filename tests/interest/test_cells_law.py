@@ -7,6 +7,7 @@ time; and before the receiver has filtered, one copy for each cell that both tou
 from __future__ import annotations
 
 import random
+from bisect import bisect_right
 from typing import Any
 
 import pytest
@@ -15,9 +16,8 @@ from hypothesis import strategies as st
 
 import weft.interest
 from interest.mutants import CELL_MUTANTS, Module
-from interest.receiving import Receiver
+from interest.receiving import Receiver, overlap
 from weft.interest import CellAxis, CellInterest, CellUpdate, DistributionLists, Grid, Subscribed
-from weft.interest.cells import overlap
 
 FEDERATES = ("a", "b", "c")
 
@@ -25,9 +25,17 @@ FEDERATES = ("a", "b", "c")
 class Run:
     """One run: an interest, the receivers, and all that was said, to judge by."""
 
-    def __init__(self, rng: random.Random, module: Any = weft.interest, dimensions: int = 2) -> None:
+    def __init__(
+        self,
+        rng: random.Random,
+        module: Any = weft.interest,
+        dimensions: int = 2,
+        bounds: tuple[int, ...] = (3, 6, 9),
+    ) -> None:
         self.rng = rng
-        self.grid = module.Grid([module.Axis(name, 0, 12, 4) for name in "xyz"[:dimensions]])
+        self.bounds = bounds
+        cut: Any = 4 if bounds == (3, 6, 9) else bounds
+        self.grid = module.Grid([module.Axis(name, 0, 12, cut) for name in "xyz"[:dimensions]])
         self.interest = module.CellInterest(self.grid)
         self.receivers = {federate: Receiver[str]() for federate in FEDERATES}
         self.said: dict[tuple[str, int], dict[int, Any]] = {}  # subscription regions, by time
@@ -110,7 +118,8 @@ class Run:
         for box in region:
             cells: list[tuple[int, ...]] = [()]
             for low, high in box:
-                cells = [(*cell, place) for cell in cells for place in {one // 3 for one in range(low, high)}]
+                places = {bisect_right(self.bounds, one) for one in range(low, high)}
+                cells = [(*cell, place) for cell in cells for place in places]
             points.update(cells)
         return points
 
@@ -134,8 +143,14 @@ class Run:
             assert set(taken) == {update for update in self.updates if self.wants(federate, update)}
 
 
-def check_run(rng: random.Random, module: Any = weft.interest, every: bool = False, length: int = 25) -> None:
-    run = Run(rng, module, rng.choice((1, 2)))
+def check_run(
+    rng: random.Random,
+    module: Any = weft.interest,
+    every: bool = False,
+    length: int = 25,
+    bounds: tuple[int, ...] = (3, 6, 9),
+) -> None:
+    run = Run(rng, module, rng.choice((1, 2)), bounds)
     for _ in range(length):
         run.step()
         if every:
@@ -148,6 +163,12 @@ def test_random_runs_end_right() -> None:
     """S4-2: every update of interest and, after the receiver's filter, no other."""
     for seed in range(1000):
         check_run(random.Random(seed))
+
+
+@given(st.integers(0, 10**9), st.sets(st.integers(1, 11)))
+def test_whatever_the_cells(seed: int, bounds: set[int]) -> None:
+    """S4-22: cells of any size, from one to as many as there are numbers, end right by the same definition."""
+    check_run(random.Random(seed), bounds=tuple(sorted(bounds)))
 
 
 @given(st.randoms(use_true_random=False))

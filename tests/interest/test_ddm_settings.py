@@ -107,6 +107,14 @@ def test_what_is_not_said() -> None:
             "(SpaceOptions (2D (DimensionOptions (x (NumPartitions no)))))",
             r"paper\.rid:2: NumPartitions must be",
         ),
+        (
+            "(SynchronizedDeclarations Always)",
+            r"paper\.rid:2: SynchronizedDeclarations must be one of Off, Timed, Regulating, not 'Always'",
+        ),
+        (
+            "(TboundAhead 3)\n(SynchronizedDeclarations Regulating)",
+            r"paper\.rid:3: SynchronizedDeclarations Regulating does not go with TboundAhead",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_file_line_and_setting(text: str, message: str) -> None:
@@ -128,6 +136,20 @@ def test_what_is_wrong_is_said_with_file_line_and_setting(text: str, message: st
 def test_wrong_addresses(text: str, message: str) -> None:
     with pytest.raises(SettingsError, match=f"^paper.rid:1: {message}"):
         settings_of(f"(MulticastOptions {text})".encode(), SPACES)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("(RTI (DataDistribution (SynchronizedDeclarations regulating)))", "Regulating"),
+        ("(RTI (DataDistribution))\n(SynchronizedDeclarations timed)", "Timed"),
+        ("(RTI)", "Off"),
+    ],
+)
+def test_which_declarations_go_by_logical_time(text: str, found: str) -> None:
+    """S4-21: in the form or in none, in any case."""
+    settings = settings_of(text.encode(), SPACES)
+    assert (settings.declarations, settings.unknown) == (found, ())
 
 
 def test_two_forms_contradict() -> None:

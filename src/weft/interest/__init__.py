@@ -12,7 +12,8 @@ from weft.interest.distribution_lists import DistributionLists
 from weft.interest.regions import DEFAULT_REGION, NOWHERE, WHOLE, Bounds, Extent, Region, closed
 from weft.interest.spaces import Space, SpaceDimension, Spaces
 from weft.interest.spacetime import SpaceTime
-from weft.interest.strategies import StaticGridPartitioned, Strategy, make_strategy
+from weft.interest.strategies import StaticGridPartitioned, make_strategy
+from weft.interest.strategy import Strategy, strategy_names
 
 Axis = CellAxis
 """The name under which docs/explanation/ddm-sync.md has it."""
@@ -50,5 +51,6 @@ __all__ = [
     "closed",
     "make_strategy",
     "read_ddm_settings",
+    "strategy_names",
     "stronger",
 ]

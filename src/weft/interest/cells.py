@@ -43,27 +43,16 @@ Boxes = tuple[Box, ...]
 """A region: its extents."""
 
 
-def overlap(one: Boxes, other: Boxes) -> bool:
-    """Do two regions have a point in common?"""
-    for here in one:
-        for there in other:
-            if _meet(here, there):
-                return True
-    return False
-
-
-def _meet(one: Box, other: Box) -> bool:
-    for here, there in zip(one, other, strict=True):
-        if here is not None and there is not None and (here[0] >= there[1] or there[0] >= here[1]):
-            return False
-    return True
-
-
 class CellAxis:
-    """One dimension, [lower, upper), in cells of one size; the last may be smaller where whole numbers do not divide."""
+    """One dimension, [lower, upper), in cells of one size; the last may be smaller where whole numbers do not divide.
 
-    def __init__(self, name: str, lower: Coordinate, upper: Coordinate, cells: int) -> None:
-        if not lower < upper or cells < 1:
+    Or in cells of any size (S4-22): `cells` then says where each but the first begins.
+    """
+
+    def __init__(
+        self, name: str, lower: Coordinate, upper: Coordinate, cells: int | Sequence[Coordinate]
+    ) -> None:
+        if not lower < upper or (isinstance(cells, int) and cells < 1):
             raise InterestError(
                 f"dimension {name}: cannot cut [{lower}, {upper}) into {cells} cells; give lower < upper and at least one cell"
             )
@@ -72,7 +61,14 @@ class CellAxis:
         self.upper = upper
         # Where each cell begins.  Comparing with these, rather than dividing, has no rounding in it: regions that
         # overlap have a cell in common.
-        self.starts: list[Coordinate] = _starts(lower, upper, cells)
+        self.starts: list[Coordinate] = (
+            _starts(lower, upper, cells) if isinstance(cells, int) else [lower, *cells]
+        )
+        if not all(one < other for one, other in zip(self.starts, [*self.starts[1:], upper], strict=True)):
+            raise InterestError(
+                f"dimension {name}: cells that begin at {self.starts} do not cut [{lower}, {upper}): each begins above the "
+                "one before, and below the upper bound"
+            )
 
     def cells(self, range_: Range | None) -> range:
         if range_ is None:

@@ -14,6 +14,7 @@ from weft.fom import PRIVILEGE_TO_DELETE
 from weft.interest.ddm_settings import EXACT, GRID, MULTICAST, SIMPLE, DdmSettings
 from weft.interest.spaces import Space, Spaces
 from weft.interest.strategies import StaticGridPartitioned, make_strategy
+from weft.interest.strategy import ADAPTIVE
 
 MANY_COPIES = 8  # an update without regions is sent so many times: worth saying
 FEW = 3  # names shown of a long list
@@ -68,6 +69,9 @@ def _on_strategy(spaces: Spaces, settings: DdmSettings) -> Iterator[Advice]:
     if settings.strategy == EXACT:
         text = "Exact makes every move of a region known to all senders; with many moving regions compare it with a grid"
         yield Advice("exact", text)
+    if settings.strategy == ADAPTIVE and settings.best_effort != MULTICAST:
+        text = f"{ADAPTIVE} pays where channels are few, as multicast groups are; over links Exact sends nothing unwanted"
+        yield Advice("adaptive", f"{text}. Set BestEffortChannelType UDPmulticast, or compare it with Exact")
     if settings.strategy != GRID:
         return
     made = make_strategy(spaces, settings)

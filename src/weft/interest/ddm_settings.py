@@ -10,7 +10,14 @@
     (Networking (MulticastOptions (BaseAddress 239.1.2.0) (MaxAddress 239.1.2.255)))
 
 Both forms are found wherever they stand in the file.  An option may stand in its own form, as above, or directly in a form
-around it, as short files have it.  MaxPartitionsPerDimension is another spelling of NumPartitionsPerDimension.
+around it, as short files have it.  MaxPartitionsPerDimension is another spelling of NumPartitionsPerDimension.  A strategy NAME
+finds what it alone knows in a form of its own: (NAMEStrategyOptions (Key value) …).
+
+SynchronizedDeclarations, in that form or in none, says what goes by logical time besides regions (S4-21):
+
+    Off         nothing: only classes with dimensions, and only calls that name a time
+    Timed       also subscriptions of classes without dimensions, by calls that name a time
+    Regulating  besides, what regulating federates call without a time counts as of their time plus lookahead
 """
 
 from __future__ import annotations
@@ -20,21 +27,30 @@ from dataclasses import dataclass, field
 from ipaddress import AddressValueError, IPv4Address
 
 from weft.fom import Rid
+from weft.interest.cell_settings import CellSettings, read_cell_settings
 from weft.interest.spaces import Space, Spaces
+from weft.interest.strategy import EXACT as EXACT
+from weft.interest.strategy import GRID as GRID
+from weft.interest.strategy import HOW_TO_INSTALL, known_strategy, strategy_names
+from weft.interest.strategy import SIMPLE as SIMPLE
+from weft.interest.strategy import SPACE as SPACE
+from weft.interest.strategy import STRATEGIES as STRATEGIES
 from weft.model.errors import SettingsError
-
-SIMPLE, SPACE, GRID, EXACT = "Simple", "StaticSpacePartitioned", "StaticGridPartitioned", "Exact"
-STRATEGIES = (SIMPLE, SPACE, GRID, EXACT)
 
 TCP, UDP, MULTICAST = "TCP", "UDP", "UDPmulticast"
 CHANNEL_TYPES = (TCP, UDP, MULTICAST)
 
-GRID_OPTIONS = "StaticGridPartitionedStrategyOptions"
+_OPTIONS = "StrategyOptions"
+GRID_OPTIONS = f"{GRID}{_OPTIONS}"
 MAX_PARTITIONS = 1 << 20  # of one dimension, and of all spaces together
 
 BASE_ADDRESS = IPv4Address("239.255.87.0")  # of the addresses that an organisation uses as it likes
 MAX_ADDRESS = IPv4Address("239.255.87.255")
 LAST_MULTICAST = IPv4Address("239.255.255.255")
+
+SYNCHRONIZED = "SynchronizedDeclarations"
+OFF, TIMED, REGULATING = "Off", "Timed", "Regulating"
+DECLARATIONS = (OFF, TIMED, REGULATING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +59,18 @@ class DdmSettings:
 
     strategy: str = GRID
     partitions: int = 1
-    overrides: Mapping[tuple[str, str], int] = field(
-        default_factory=dict
-    )  # (space, dimension), in lower case
+    # By space and dimension, in lower case.
+    overrides: Mapping[tuple[str, str], int] = field(default_factory=dict)
     max_channels: int = 64
     best_effort: str = UDP  # datagrams to each node that listens
     reliable: str = TCP
     base_address: IPv4Address = BASE_ADDRESS
     max_address: IPv4Address = MAX_ADDRESS
     tbound: float = 0.0  # of regions as of a time: how far ahead of everybody's past Tbound is; 0: none
+    cells: CellSettings = field(default_factory=CellSettings)  # of regions as of a time
+    # Of the form NAMEStrategyOptions of the strategy; keys in lower case.
+    options: Mapping[str, str] = field(default_factory=dict)
+    declarations: str = OFF  # which go by logical time
     unknown: tuple[str, ...] = ()  # settings of these forms that mean nothing, as "file:line: name"
 
     def partitions_of(self, space: Space) -> tuple[int, ...]:
@@ -77,18 +96,30 @@ def read_ddm_settings(rid: Rid | None, spaces: Spaces) -> DdmSettings:
     options = top.child("Options") or top
     grid = options.child(GRID_OPTIONS) or top.child(GRID_OPTIONS) or options
     levels = [*{id(form): form for form in (grid, options, top)}.values()]
+    strategy = _strategy(levels)
+    own = f"{strategy}{_OPTIONS}"
     base, last = _addresses([*_anywhere(rid, "MulticastOptions")])
+    tbound, declarations = (
+        _positive(levels, "TboundAhead"),
+        _choice([*levels, rid], SYNCHRONIZED, DECLARATIONS, OFF),
+    )
+    if tbound and declarations == REGULATING:
+        message = f"{REGULATING} does not go with TboundAhead, which would refuse what federates call without a time"
+        raise _error(_first([*levels, rid], SYNCHRONIZED) or top, SYNCHRONIZED, message)
     return DdmSettings(
-        strategy=_choice(levels, "StrategyToUse", STRATEGIES, GRID),
+        strategy=strategy,
         partitions=_partitions(levels),
         overrides=_overrides(levels, spaces),
         max_channels=_number(levels, "MaxNumberOfDataChannelsToUse", 64, 65_535),
         best_effort=_choice(levels, "BestEffortChannelType", CHANNEL_TYPES, UDP),
         reliable=_choice(levels, "ReliableChannelType", (TCP, MULTICAST), TCP),
-        tbound=_positive(levels, "TboundAhead"),
+        tbound=tbound,
+        declarations=declarations,
+        cells=read_cell_settings([form for level in levels for form in level.all("CellOptions")], spaces),
         base_address=base,
         max_address=last,
-        unknown=_unknown(levels),
+        options={} if strategy == GRID else _own_options(_first([options, top], own)),
+        unknown=_unknown(levels, own),
     )
 
 
@@ -134,6 +165,22 @@ def _choice(levels: Sequence[Rid], name: str, choices: Sequence[str], default: s
         if value.lower() == choice.lower():
             return choice
     raise _error(form, name, f"must be one of {', '.join(choices)}, not {value!r}")
+
+
+def _strategy(levels: Sequence[Rid]) -> str:
+    form = _first(levels, "StrategyToUse")
+    if form is None:
+        return GRID
+    value = _value(form, "StrategyToUse")
+    known = known_strategy(value)
+    if known is None:
+        names = ", ".join(strategy_names())
+        raise _error(form, "StrategyToUse", f"must be one of {names}, not {value!r}; {HOW_TO_INSTALL}")
+    return known
+
+
+def _own_options(form: Rid | None) -> dict[str, str]:
+    return {} if form is None else {child.name.lower(): _value(child, child.name) for child in form.children}
 
 
 def _number(levels: Sequence[Rid], name: str, default: int, most: int) -> int:
@@ -238,15 +285,16 @@ _KNOWN = frozenset(
     name.lower()
     for name in (
         "StrategyToUse", "Options", GRID_OPTIONS, "NumPartitionsPerDimension", "MaxPartitionsPerDimension",
-        "MaxNumberOfDataChannelsToUse", "TboundAhead", "SpaceOptions", "BestEffortChannelType", "ReliableChannelType",
+        "MaxNumberOfDataChannelsToUse", "TboundAhead", "CellOptions", "SpaceOptions", "BestEffortChannelType",
+        "ReliableChannelType", SYNCHRONIZED,
     )
 )  # fmt: skip
 
 
-def _unknown(levels: Sequence[Rid]) -> tuple[str, ...]:
+def _unknown(levels: Sequence[Rid], own: str) -> tuple[str, ...]:
     return tuple(
         f"{child.place}: {child.name}"
         for level in reversed(levels)
         for child in level.children
-        if child.name.lower() not in _KNOWN
+        if child.name.lower() not in _KNOWN and child.name.lower() != own.lower()
     )

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
 from weft.interest.spacetime import Bound
-from weft.interest.timed import TimedDeclarations
+from weft.interest.timed import How, TimedDeclarations
 from weft.model.handles import (
     AttributeHandle,
     FederateHandle,
@@ -29,6 +29,7 @@ from weft.model.handles import (
     ObjectClassHandle,
     RegionHandle,
 )
+from weft.model.time import TimeValue
 
 
 class AttributeWish(NamedTuple):
@@ -66,6 +67,11 @@ class Declared:
         # Those that begin or end as of a logical time (`weft.kernel.ddm.matching_at_time`).
         self.timed: TimedDeclarations[ObjectClassHandle, AttributeHandle, AttributeWish] = TimedDeclarations()
         self.timed_receives: TimedDeclarations[InteractionClassHandle, None, bool] = TimedDeclarations()
+        # Publications likewise; what was published last is what holds until its time has come (`services.publications`).
+        self.timed_published: TimedDeclarations[ObjectClassHandle, AttributeHandle, bool] = (
+            TimedDeclarations()
+        )
+        self.timed_sends: TimedDeclarations[InteractionClassHandle, None, bool] = TimedDeclarations()
 
     def publish(self, object_class: ObjectClassHandle, attributes: Iterable[AttributeHandle]) -> None:
         self.published.setdefault(object_class, {}).update(dict.fromkeys(attributes))
@@ -73,12 +79,7 @@ class Declared:
             del self.published[object_class]
 
     def unpublish(self, object_class: ObjectClassHandle, attributes: Iterable[AttributeHandle]) -> None:
-        held = self.published.get(object_class)
-        if held is not None:
-            for attribute in attributes:
-                held.pop(attribute, None)
-            if not held:
-                del self.published[object_class]
+        _withdraw(self.published, object_class, attributes)
 
     def subscribe(
         self, object_class: ObjectClassHandle, attributes: Iterable[AttributeHandle], wish: AttributeWish
@@ -89,12 +90,7 @@ class Declared:
             del self.subscribed[object_class]
 
     def unsubscribe(self, object_class: ObjectClassHandle, attributes: Iterable[AttributeHandle]) -> None:
-        held = self.subscribed.get(object_class)
-        if held is not None:
-            for attribute in attributes:
-                held.pop(attribute, None)
-            if not held:
-                del self.subscribed[object_class]
+        _withdraw(self.subscribed, object_class, attributes)
 
     def subscribe_at(
         self,
@@ -176,18 +172,40 @@ class Declared:
         """The classes that are subscribed with that region."""
         return list(self._users.get(region, ()))
 
-    def reclaim(self, bound: Bound) -> None:
-        """Nothing is asked of times below the bound any more."""
-        self.timed.reclaim(bound, self._subscribed_now)
-        self.timed_receives.reclaim(bound, self._received_now)
+    def reclaim(self, bound: Bound) -> bool:
+        """Nothing is asked of times below the bound any more: is anything less subscribed to at any time?"""
+        subscribed = self.timed.reclaim(bound, self._subscribed_now)
+        received = self.timed_receives.reclaim(bound, self._received_now)
+        return subscribed or received
 
     def _subscribed_now(
-        self, kind: ObjectClassHandle, key: tuple[AttributeHandle, RegionHandle]
+        self, kind: ObjectClassHandle, key: tuple[AttributeHandle, RegionHandle | None]
     ) -> AttributeWish | None:
-        return self.subscribed_at.get(kind, {}).get(key[0], {}).get(key[1])
+        attribute, region = key
+        if region is None:
+            return self.subscribed.get(kind, {}).get(attribute)
+        return self.subscribed_at.get(kind, {}).get(attribute, {}).get(region)
 
-    def _received_now(self, kind: InteractionClassHandle, key: tuple[None, RegionHandle]) -> bool | None:
-        return self.receives_at.get(kind, {}).get(key[1])
+    def _received_now(
+        self, kind: InteractionClassHandle, key: tuple[None, RegionHandle | None]
+    ) -> bool | None:
+        region = key[1]
+        return self.receives.get(kind) if region is None else self.receives_at.get(kind, {}).get(region)
+
+    def publishes_by(self, time: TimeValue) -> bool:
+        """Is there a change of what it publishes as of that time or before, or one that could not be made then?"""
+        lines = [line for held in self.timed_published.of.values() for line in held.values()]
+        lines += [line for held in self.timed_sends.of.values() for line in held.values()]
+        return any(not line.times or line.times[0] <= time for line in lines)
+
+    def published_now(
+        self, kind: ObjectClassHandle, key: tuple[AttributeHandle, RegionHandle | None]
+    ) -> bool | None:
+        """How it is published, for `timed_published`."""
+        return True if key[0] in self.published.get(kind, {}) else None
+
+    def sent_now(self, kind: InteractionClassHandle, key: tuple[None, RegionHandle | None]) -> bool | None:
+        return True if kind in self.sends else None
 
     def all_wishes(
         self, object_class: ObjectClassHandle
@@ -205,7 +223,7 @@ class Declared:
         if subscribed or at or timed:
             for ancestor in entry.lineage:
                 handle = ancestor.handle
-                if handle in subscribed or handle in at or handle in timed:
+                if handle in subscribed or handle in at or (handle in timed and self.timed.ever(handle)):
                     return handle
         return None
 
@@ -234,6 +252,19 @@ class Declared:
     def may_direct(self, target: ObjectClassEntry, interaction_class: InteractionClassHandle) -> bool:
         """Does this federate publish the directed interaction for the target's class or one above it?"""
         return any(interaction_class in self.directs.get(ancestor.handle, {}) for ancestor in target.lineage)
+
+
+def _withdraw(
+    declared: dict[ObjectClassHandle, dict[AttributeHandle, How]],
+    object_class: ObjectClassHandle,
+    attributes: Iterable[AttributeHandle],
+) -> None:
+    held = declared.get(object_class)
+    if held is not None:
+        for attribute in attributes:
+            held.pop(attribute, None)
+        if not held:
+            del declared[object_class]
 
 
 class Declarations:

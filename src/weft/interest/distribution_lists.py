@@ -60,17 +60,17 @@ class DistributionLists(Generic[Federate, Value]):
     def withdraw(self, ids: Iterable[Id], update: Logged[Value]) -> dict[Federate, int]:
         """Its sender takes an update back: by how many lists each federate had got it."""
         copies: dict[Federate, int] = {}
-        for id_ in ids:
-            found = self.lists.get(id_)
-            if found is not None:
-                for federate in found.withdraw(update):
-                    copies[federate] = copies.get(federate, 0) + 1
+        for found in self._known(ids):
+            for federate in found.withdraw(update):
+                copies[federate] = copies.get(federate, 0) + 1
         return copies
 
     def copies(self, ids: Iterable[Id], federate: Federate, time: TimeValue) -> int:
         """On how many of these lists the federate is at that time."""
-        found = [self.lists[id_] for id_ in ids if id_ in self.lists]
-        return sum([1 for one in found if one.has(federate, time)])
+        return sum([1 for one in self._known(ids) if one.has(federate, time)])
+
+    def _known(self, ids: Iterable[Id]) -> list[DistributionList[Federate, Value]]:
+        return [self.lists[id_] for id_ in ids if id_ in self.lists]
 
     def read(self, id_: Id, time: TimeValue) -> tuple[Federate, ...]:
         """D(id, T)."""
@@ -132,10 +132,8 @@ class DistributionLists(Generic[Federate, Value]):
     def between(self, ids: Iterable[Id], time: TimeValue, until: TimeValue | None) -> list[Logged[Value]]:
         """What these lists have logged in [time, until), each update once."""
         found: dict[Logged[Value], None] = {}
-        for id_ in ids:
-            one = self.lists.get(id_)
-            if one is not None:
-                found.update(dict.fromkeys(one.between(time, until)))
+        for one in self._known(ids):
+            found.update(dict.fromkeys(one.between(time, until)))
         return list(found)
 
     def logged(self) -> int:

@@ -58,9 +58,6 @@ class Extent:
                 if lowers[place] >= other_uppers[place] or other_lowers[place] >= uppers[place]:
                     return False
             return True
-        return self._overlaps_in_common(other)
-
-    def _overlaps_in_common(self, other: Extent) -> bool:
         for place, dimension in enumerate(self.dimensions):
             if dimension in other.dimensions:
                 there = other.dimensions.index(dimension)

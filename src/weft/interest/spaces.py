@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from weft.fom import InteractionClass, ObjectModel
-from weft.interest.regions import Bounds, Extent, Region
+from weft.interest.regions import Bounds, Extent
 
 FED_SIZE = 1 << 32  # RTI-NG: MAX_EXTENT - MIN_EXTENT + 1
 
@@ -48,14 +48,6 @@ class Space:
 
     def dimension(self, name: str) -> SpaceDimension | None:
         return next((found for found in self.dimensions if found.name == name), None)
-
-    def boxes(self, region: Region) -> list[tuple[int, ...]]:
-        """The extents of a region as boxes of this space: all lower bounds, then all upper bounds."""
-        return [self.box(extent) for extent in region.extents]
-
-    def box(self, extent: Extent) -> tuple[int, ...]:
-        bounds = [self.bounds(extent, dimension) for dimension in self.dimensions]
-        return (*(lower for lower, _ in bounds), *(upper for _, upper in bounds))
 
     def bounds(self, extent: Extent, dimension: SpaceDimension) -> Bounds:
         """Half-open; the full range where the extent does not name the dimension."""

@@ -8,6 +8,9 @@ the callbacks are the same with every strategy.  They differ in what else is hea
     StaticGridPartitioned    one channel for each partition of each space, used again beyond a maximum       S2-8 … S2-11
     Exact                    one channel for each space, and the sender knows the regions of all who listen: it sends to
                              those whose regions overlap, and to nobody else
+    AdaptivePartitioned      as many partitions as pay, where the traffic is; they change while it runs (`interest.adaptive`)
+
+Others may bring more: `interest.strategy` says how, and what one must offer.
 
 Channel 0 is the default space's; every federate listens to it.  Simple needs no second one, but numbers its only channel 1
 as the others number theirs.  Each channel has a reliable and a best-effort side, under the same number.
@@ -17,36 +20,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import Protocol
 
-from weft.interest.ddm_settings import EXACT, GRID, MAX_PARTITIONS, SIMPLE, SPACE, DdmSettings
+from weft.interest.adaptive import AdaptivePartitioned
+from weft.interest.ddm_settings import MAX_PARTITIONS, DdmSettings
+from weft.interest.guarded import GuardedStrategy
 from weft.interest.regions import Extent, Region
 from weft.interest.spaces import Space, Spaces
+from weft.interest.strategy import (
+    ADAPTIVE,
+    DEFAULT_CHANNELS,
+    EXACT,
+    GRID,
+    NO_CHANNELS,
+    SIMPLE,
+    SPACE,
+    Channels,
+    Strategy,
+)
 from weft.model.errors import SettingsError
-
-DEFAULT_CHANNEL = 0
-Channels = frozenset[int]
-
-NO_CHANNELS: Channels = frozenset()
-DEFAULT_CHANNELS: Channels = frozenset((DEFAULT_CHANNEL,))
-
-
-class Strategy(Protocol):
-    """What a strategy must offer; the contract suite is `tests/interest/test_strategies.py`."""
-
-    name: str
-    partitions: int
-    """Pieces that the spaces are divided into."""
-    channels: int
-    """Data channels in use, numbered from 1."""
-    matches_at_sender: bool
-    """Must the sender compare regions as well, and leave out who listens but does not overlap?"""
-
-    def update_channels(self, space: Space | None, region: Region) -> Channels:
-        """Where an update with that region is sent, once on each."""
-
-    def subscription_channels(self, space: Space | None, region: Region) -> Channels:
-        """Where a subscriber with that region listens, besides channel 0."""
 
 
 class Simple:
@@ -60,9 +51,6 @@ class Simple:
 
     def update_channels(self, space: Space | None, region: Region) -> Channels:
         return _ONLY if region.extents else NO_CHANNELS
-
-    def subscription_channels(self, space: Space | None, region: Region) -> Channels:
-        return self.update_channels(space, region)
 
 
 _ONLY: Channels = frozenset((1,))
@@ -82,9 +70,6 @@ class StaticSpacePartitioned:
         if not region.extents:
             return NO_CHANNELS
         return DEFAULT_CHANNELS if space is None else self._of[space.number]
-
-    def subscription_channels(self, space: Space | None, region: Region) -> Channels:
-        return self.update_channels(space, region)
 
 
 class Exact(StaticSpacePartitioned):
@@ -125,9 +110,6 @@ class StaticGridPartitioned:
             if len(found) == self.channels:
                 break
         return frozenset(found)
-
-    def subscription_channels(self, space: Space | None, region: Region) -> Channels:
-        return self.update_channels(space, region)
 
     def update_partitions(self, space: Space | None, region: Region) -> frozenset[int]:
         """The partitions that the region touches, of which several may share a channel."""
@@ -179,14 +161,18 @@ class PartitionGrid:
                 return
 
 
-_MADE: dict[str, Callable[[Spaces, DdmSettings], Strategy]] = {
+MakeStrategy = Callable[[Spaces, DdmSettings], Strategy]
+"""Makes a strategy; a class of them does."""
+
+_MADE: dict[str, MakeStrategy] = {
     SIMPLE: Simple,
     SPACE: StaticSpacePartitioned,
     GRID: StaticGridPartitioned,
     EXACT: Exact,
+    ADAPTIVE: AdaptivePartitioned,
 }
 
 
 def make_strategy(spaces: Spaces, settings: DdmSettings) -> Strategy:
     """The strategy that the settings ask for; the same for the whole federation (S2-4)."""
-    return _MADE[settings.strategy](spaces, settings)
+    return _MADE.get(settings.strategy, GuardedStrategy)(spaces, settings)

@@ -6,7 +6,7 @@ method, or reads or writes a form with positions (the wire, a save), looks at it
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from weft.model.enums import OrderType
 from weft.model.handles import (
@@ -24,6 +24,10 @@ from weft.model.records import RangeBounds
 from weft.model.time import HLAfloat64Time, HLAinteger64Time, LogicalTime
 
 T = TypeVar("T")
+
+# Kept at hand: a member of an enumeration is slow to look up, and these are asked for with each message.
+_RECEIVE: Final = OrderType.RECEIVE
+_TIMESTAMP: Final = OrderType.TIMESTAMP
 ParameterValues = dict[ParameterHandle, bytes] | PackedValues
 AttributeValues = dict[AttributeHandle, bytes] | PackedValues
 Conveyed = frozenset[frozenset[tuple[DimensionHandle, RangeBounds]]]
@@ -36,8 +40,8 @@ class Stamp:
     def __init__(
         self,
         time: LogicalTime,
-        sent: OrderType = OrderType.RECEIVE,
-        received: OrderType = OrderType.RECEIVE,
+        sent: OrderType = _RECEIVE,
+        received: OrderType = _RECEIVE,
         retraction: MessageRetractionHandle | None = None,
     ) -> None:
         self.time = time
@@ -47,7 +51,7 @@ class Stamp:
 
     def at_once(self) -> Stamp:
         """The same, received in receive order."""
-        return Stamp(self.time, self.sent, OrderType.RECEIVE, self.retraction)
+        return Stamp(self.time, self.sent, _RECEIVE, self.retraction)
 
     def arguments(self) -> tuple[LogicalTime, OrderType, OrderType, MessageRetractionHandle | None]:
         return (self.time, self.sent, self.received, self.retraction)
@@ -64,7 +68,7 @@ class Stamp:
 
 def is_timestamped(stamp: Stamp | None) -> bool:
     """Is the message in time stamp order?"""
-    return stamp is not None and stamp.sent is OrderType.TIMESTAMP
+    return stamp is not None and stamp.sent is _TIMESTAMP
 
 
 def message_number(retraction: bytes) -> int:
@@ -127,43 +131,24 @@ class DeliveredInteraction(Delivery):
         self.regions = regions
 
     def arguments(self) -> tuple[object, ...]:
-        stamp = self.stamp
-        if stamp is None:
-            return (
-                self.interaction_class,
-                self.values,
-                self.tag,
-                self.transportation,
-                self.producer,
-                self.regions,
-            )
-        return (
-            self.interaction_class,
-            self.values,
-            self.tag,
-            self.transportation,
-            self.producer,
-            self.regions,
-            *stamp.arguments(),
-        )
+        tag, transportation, producer, regions = self.tag, self.transportation, self.producer, self.regions
+        found = (self.interaction_class, self.values, tag, transportation, producer, regions)
+        return found if self.stamp is None else (*found, *self.stamp.arguments())
 
-    def again(self, stamp: Stamp | None) -> Delivery:
-        return DeliveredInteraction(
-            self.interaction_class,
-            self.values,
-            self.tag,
-            self.transportation,
-            self.producer,
-            self.regions,
-            stamp,
-        )
+    def again(self, stamp: Stamp | None) -> DeliveredInteraction:
+        return self._like(self.interaction_class, self.values, stamp)
 
     def received_at(
         self, interaction_class: InteractionClassHandle, values: ParameterValues
     ) -> DeliveredInteraction:
         """The same, as one who receives it at another class gets it."""
+        return self._like(interaction_class, values, self.stamp)
+
+    def _like(
+        self, interaction_class: InteractionClassHandle, values: ParameterValues, stamp: Stamp | None
+    ) -> DeliveredInteraction:
         return DeliveredInteraction(
-            interaction_class, values, self.tag, self.transportation, self.producer, self.regions, self.stamp
+            interaction_class, values, self.tag, self.transportation, self.producer, self.regions, stamp
         )
 
 
@@ -185,37 +170,22 @@ class Reflection(Delivery):
         self.regions = regions
 
     def arguments(self) -> tuple[object, ...]:
-        stamp = self.stamp
-        if stamp is None:
-            return (self.instance, self.values, self.tag, self.transportation, self.producer, self.regions)
-        return (
-            self.instance,
-            self.values,
-            self.tag,
-            self.transportation,
-            self.producer,
-            self.regions,
-            *stamp.arguments(),
-        )
+        found = (self.instance, self.values, self.tag, self.transportation, self.producer, self.regions)
+        return found if self.stamp is None else (*found, *self.stamp.arguments())
 
-    def again(self, stamp: Stamp | None) -> Delivery:
-        return Reflection(
-            self.instance,
-            self.values,
-            self.tag,
-            self.transportation,
-            self.producer,
-            self.regions,
-            stamp,
-        )
+    def again(self, stamp: Stamp | None) -> Reflection:
+        return self._like(self.values, stamp)
 
     def object_instance(self) -> ObjectInstanceHandle | None:
         return self.instance
 
     def with_values(self, values: AttributeValues) -> Reflection:
         """Some of its attributes."""
+        return self._like(values, self.stamp)
+
+    def _like(self, values: AttributeValues, stamp: Stamp | None) -> Reflection:
         return Reflection(
-            self.instance, values, self.tag, self.transportation, self.producer, self.regions, self.stamp
+            self.instance, values, self.tag, self.transportation, self.producer, self.regions, stamp
         )
 
 
@@ -237,26 +207,12 @@ class DeliveredDirectedInteraction(Delivery):
         self.transportation = transportation
 
     def arguments(self) -> tuple[object, ...]:
-        found = (
-            self.interaction_class,
-            self.target,
-            self.values,
-            self.tag,
-            self.transportation,
-            self.producer,
-        )
+        tag, transportation, producer = self.tag, self.transportation, self.producer
+        found = (self.interaction_class, self.target, self.values, tag, transportation, producer)
         return found if self.stamp is None else (*found, *self.stamp.arguments())
 
-    def again(self, stamp: Stamp | None) -> Delivery:
-        return DeliveredDirectedInteraction(
-            self.interaction_class,
-            self.target,
-            self.values,
-            self.tag,
-            self.transportation,
-            self.producer,
-            stamp,
-        )
+    def again(self, stamp: Stamp | None) -> DeliveredDirectedInteraction:
+        return self._like(self.interaction_class, self.values, stamp)
 
     def object_instance(self) -> ObjectInstanceHandle | None:
         return self.target
@@ -264,14 +220,13 @@ class DeliveredDirectedInteraction(Delivery):
     def received_at(
         self, interaction_class: InteractionClassHandle, values: ParameterValues
     ) -> DeliveredDirectedInteraction:
+        return self._like(interaction_class, values, self.stamp)
+
+    def _like(
+        self, interaction_class: InteractionClassHandle, values: ParameterValues, stamp: Stamp | None
+    ) -> DeliveredDirectedInteraction:
         return DeliveredDirectedInteraction(
-            interaction_class,
-            self.target,
-            values,
-            self.tag,
-            self.transportation,
-            self.producer,
-            self.stamp,
+            interaction_class, self.target, values, self.tag, self.transportation, self.producer, stamp
         )
 
 

@@ -20,17 +20,21 @@ class WeftError(Exception):
     """The root of all errors raised by Weft.  Catch it to catch them all."""
 
 
-class SettingsError(WeftError):
-    """A setting, a flag or a settings file is at fault; the message names it.  Correct it there."""
-
-
-class DomainsError(SettingsError):
-    """A domains file is at fault; `place` is `file` or `file:line`.  `weft domains check` says all, with a repair."""
+class _Placed(Exception):
+    """Something is at fault at `place`: `file` or `file:line`, if that is known."""
 
     def __init__(self, message: str, place: str = "") -> None:
         super().__init__(f"{place}: {message}" if place else message)
         self.message = message
         self.place = place
+
+
+class SettingsError(WeftError):
+    """A setting, a flag or a settings file is at fault; the message names it.  Correct it there."""
+
+
+class DomainsError(_Placed, SettingsError):
+    """A domains file is at fault; `place` is `file` or `file:line`.  `weft domains check` says all, with a repair."""
 
 
 class FabricError(WeftError):
@@ -42,13 +46,13 @@ class ChannelError(WeftError):
     """A supplier, a consumer or a gateway of an event channel asks for what makes no sense.  The message names it."""
 
 
-class ScheduleError(SettingsError):
-    """A schedule cannot be made, or its file is at fault.  Correct it at `place`, `file` or `file:line`."""
+class AdmissionRefused(ChannelError):
+    """With this supplier or consumer the schedule of the channel would miss deadlines; the message says whose and why.  Let it
+    run less often or for shorter, take another off, or admit all the same (`AdmissionControl(refuse=False)`)."""
 
-    def __init__(self, message: str, place: str = "") -> None:
-        super().__init__(f"{place}: {message}" if place else message)
-        self.message = message
-        self.place = place
+
+class ScheduleError(_Placed, SettingsError):
+    """A schedule cannot be made, or its file is at fault.  Correct it at `place`, `file` or `file:line`."""
 
 
 class OrderingError(WeftError):
@@ -59,13 +63,8 @@ class InterestError(WeftError):
     """A change or an update comes for a time at which it cannot.  The message names who, when and what is possible."""
 
 
-class ObjectModelError(WeftError):
+class ObjectModelError(_Placed, WeftError):
     """An object model file cannot be used; `place` is `file` or `file:line`.  `weft fom check` says all that is wrong."""
-
-    def __init__(self, message: str, place: str = "") -> None:
-        super().__init__(f"{place}: {message}" if place else message)
-        self.message = message
-        self.place = place
 
 
 class UnreadableObjectModel(ObjectModelError):

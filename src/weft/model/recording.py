@@ -7,6 +7,7 @@ only its number and what is different each time.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from types import TracebackType
 from typing import Any, Final, Protocol
 
@@ -73,9 +74,8 @@ class Recorder:
     def __init__(self) -> None:
         self.shapes: dict[object, int] = {}  # by what the kernel knows them by
         self.first = 0  # shapes below are forgotten, and have to be learnt again
-        self.failed = (
-            0  # rows, or more, that an error of the recorder's own has cost, since somebody last asked
-        )
+        # Rows, or more, that an error of the recorder's own has cost, since somebody last asked.
+        self.failed = 0
         self.failure: Exception | None = None  # the first of these errors
 
     def fail(self, error: Exception) -> None:
@@ -84,9 +84,9 @@ class Recorder:
         if self.failure is None:
             self.failure = error
 
+    @abstractmethod
     def next_shape(self) -> int:
         """The number that the next shape gets; a recorder that follows this one begins there, as numbers are remembered."""
-        raise NotImplementedError
 
     def __enter__(self) -> Recorder:
         """What is recorded inside may fail (`fail`)."""
@@ -100,17 +100,18 @@ class Recorder:
         self.fail(error)
         return True
 
+    @abstractmethod
     def learn(self, key: object, rows: tuple[Pattern, ...]) -> int:
         """The number of a shape that is to be known by that key."""
-        raise NotImplementedError
 
+    @abstractmethod
     def enter(self, shape: int, now: float, message: int, instance: int, values: object, tag: bytes) -> None:
         """It has happened once more: `message` 0, `instance` NO_OBJECT, `values` None for nothing.
 
         Of several rows, only the first has the values, and what is added.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def add(
         self,
         cause_source: int,
@@ -120,20 +121,19 @@ class Recorder:
         more: dict[str, object] | None,
     ) -> None:
         """What most entries do not have, once, of the one made last: 0 and None for nothing."""
-        raise NotImplementedError
 
+    @abstractmethod
     def enter_packed(self, shape: int, now: float, message: int, instance: int, fields: bytes) -> None:
         """The same for what is passed on as it came from the wire: `fields` are class or instance, values and tag."""
-        raise NotImplementedError
 
+    @abstractmethod
     def carried_out(self, command: int) -> None:
         """From now on the node knows what the command of that number has changed (`Federation.sequence`)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def happened(self, happening: ChannelEntry) -> None:
         """An event channel has noticed something (its `record`); may come from any thread, and late."""
-        raise NotImplementedError
 
+    @abstractmethod
     def took_part(self, node: str) -> None:
         """That node has members."""
-        raise NotImplementedError

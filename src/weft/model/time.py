@@ -78,16 +78,9 @@ class _Quantity(Generic[Number]):
         return f"{type(self).__name__}({self.value})"
 
 
-class HLAinteger64Interval(_Quantity[int]):
-    """A distance in HLAinteger64Time; never negative; the smallest step (epsilon) is 1."""
-
+class _Interval(_Quantity[Number]):
     __slots__ = ()
-    _layout = struct.Struct(">q")
-
-    def __init__(self, value: int) -> None:
-        if not 0 <= value <= _INT64_MAX:
-            raise InvalidLogicalTimeInterval(f"an interval lies between 0 and 2^63-1, not {value}")
-        super().__init__(value)
+    _epsilon: ClassVar[TimeValue]
 
     @property
     def is_zero(self) -> bool:
@@ -95,27 +88,20 @@ class HLAinteger64Interval(_Quantity[int]):
 
     @property
     def is_epsilon(self) -> bool:
-        return self.value == 1
+        return self.value == self._epsilon
 
-    def __add__(self, other: HLAinteger64Interval) -> HLAinteger64Interval:
+    def __add__(self, other: Self) -> Self:
         self._check(other)
-        return HLAinteger64Interval(self.value + other.value)
+        return type(self)(self.value + other.value)
 
-    def __sub__(self, other: HLAinteger64Interval) -> HLAinteger64Interval:
+    def __sub__(self, other: Self) -> Self:
         self._check(other)
-        return HLAinteger64Interval(self.value - other.value)
+        return type(self)(self.value - other.value)
 
 
-class HLAinteger64Time(_Quantity[int]):
-    """A point in logical time, a whole number from 0 (initial) to 2^63-1 (final)."""
-
+class _Time(_Quantity[Number]):
     __slots__ = ()
-    _layout = struct.Struct(">q")
-
-    def __init__(self, value: int = 0) -> None:
-        if not 0 <= value <= _INT64_MAX:
-            raise InvalidLogicalTime(f"an HLAinteger64Time lies between 0 and 2^63-1, not {value}")
-        self.value = value
+    _final: ClassVar[TimeValue]
 
     @property
     def is_initial(self) -> bool:
@@ -123,7 +109,33 @@ class HLAinteger64Time(_Quantity[int]):
 
     @property
     def is_final(self) -> bool:
-        return self.value == _INT64_MAX
+        return self.value == self._final
+
+
+class HLAinteger64Interval(_Interval[int]):
+    """A distance in HLAinteger64Time; never negative; the smallest step (epsilon) is 1."""
+
+    __slots__ = ()
+    _epsilon = 1
+    _layout = struct.Struct(">q")
+
+    def __init__(self, value: int) -> None:
+        if not 0 <= value <= _INT64_MAX:
+            raise InvalidLogicalTimeInterval(f"an interval lies between 0 and 2^63-1, not {value}")
+        super().__init__(value)
+
+
+class HLAinteger64Time(_Time[int]):
+    """A point in logical time, a whole number from 0 (initial) to 2^63-1 (final)."""
+
+    __slots__ = ()
+    _final = _INT64_MAX
+    _layout = struct.Struct(">q")
+
+    def __init__(self, value: int = 0) -> None:
+        if not 0 <= value <= _INT64_MAX:
+            raise InvalidLogicalTime(f"an HLAinteger64Time lies between 0 and 2^63-1, not {value}")
+        self.value = value
 
     def distance(self, other: HLAinteger64Time) -> HLAinteger64Interval:
         self._check(other)
@@ -140,10 +152,11 @@ class HLAinteger64Time(_Quantity[int]):
         return HLAinteger64Time(self.value - interval.value)
 
 
-class HLAfloat64Interval(_Quantity[float]):
+class HLAfloat64Interval(_Interval[float]):
     """A distance in HLAfloat64Time; never negative."""
 
     __slots__ = ()
+    _epsilon = math.ulp(0.0)
     _layout = struct.Struct(">d")
 
     def __init__(self, value: float) -> None:
@@ -151,41 +164,18 @@ class HLAfloat64Interval(_Quantity[float]):
             raise InvalidLogicalTimeInterval(f"an interval is a finite number from 0, not {value}")
         super().__init__(float(value))
 
-    @property
-    def is_zero(self) -> bool:
-        return self.value == 0.0
 
-    @property
-    def is_epsilon(self) -> bool:
-        return self.value == math.ulp(0.0)
-
-    def __add__(self, other: HLAfloat64Interval) -> HLAfloat64Interval:
-        self._check(other)
-        return HLAfloat64Interval(self.value + other.value)
-
-    def __sub__(self, other: HLAfloat64Interval) -> HLAfloat64Interval:
-        self._check(other)
-        return HLAfloat64Interval(self.value - other.value)
-
-
-class HLAfloat64Time(_Quantity[float]):
+class HLAfloat64Time(_Time[float]):
     """A point in logical time, a double from 0.0 (initial) to the largest finite one (final)."""
 
     __slots__ = ()
+    _final = _FLOAT64_MAX
     _layout = struct.Struct(">d")
 
     def __init__(self, value: float = 0.0) -> None:
         if not 0.0 <= value <= _FLOAT64_MAX:
             raise InvalidLogicalTime(f"an HLAfloat64Time is a finite number from 0, not {value}")
         self.value = float(value)  # not by the base class: one is made for each message and step
-
-    @property
-    def is_initial(self) -> bool:
-        return self.value == 0.0
-
-    @property
-    def is_final(self) -> bool:
-        return self.value == _FLOAT64_MAX
 
     def distance(self, other: HLAfloat64Time) -> HLAfloat64Interval:
         self._check(other)

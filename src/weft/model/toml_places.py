@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import tomllib
 from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import count
 
 Path = tuple[str | int, ...]
 
@@ -118,31 +120,25 @@ class _Reader:
 
     def _value(self, path: Path) -> None:
         if self._peek("["):
-            self._array(path)
+            for number in self._members("]"):
+                self._mark((*path, number))
+                self._value((*path, number))
         elif self._peek("{"):
-            self._inline_table(path)
+            for _ in self._members("}"):
+                self._pair(path)
         elif self.text[self.at] in "\"'":
             self._string()
         else:
             while self.at < len(self.text) and self.text[self.at] not in ",]}\n#":
                 self.at += 1
 
-    def _array(self, path: Path) -> None:
+    def _members(self, end: str) -> Iterator[int]:
+        """At each member of an array or of an inline table in turn, with its number; whoever asks reads it."""
         self.at += 1
-        number = 0
-        while self._skip() and not self._peek("]"):
-            self._mark((*path, number))
-            self._value((*path, number))
-            number += 1
-            self._skip()
-            if self._peek(","):
-                self.at += 1
-        self.at += 1
-
-    def _inline_table(self, path: Path) -> None:
-        self.at += 1
-        while self._skip() and not self._peek("}"):
-            self._pair(path)
+        for number in count():
+            if not self._skip() or self._peek(end):
+                break
+            yield number
             self._skip()
             if self._peek(","):
                 self.at += 1

@@ -417,6 +417,30 @@ def test_a_deletion_that_is_retracted_has_not_happened(placement: Placement) -> 
     assert [call[0] for call in f.take(0)] == ["reflect_attribute_values", "time_advance_grant"]
 
 
+@pytest.mark.parametrize("what", ["update", "deletion"])
+def test_what_was_deleted_locally_is_heard_of_no_more(placement: Placement, what: str) -> None:
+    """Clauses 6.18 and 8.10: neither reflected nor removed, and its time is no time of a next message."""
+    f = Timed(2, placement=placement)
+    f.publish(1, "Building", "Height")
+    kind = f.object_class("Building")
+    height = f.attribute("Building", "Height")
+    privilege = f.attribute("Building", "HLAprivilegeToDeleteObject")
+    f.rti[1].change_default_attribute_order_type(kind, {height, privilege}, OrderType.TIMESTAMP)
+    f.subscribe(0, "Building", "Height")
+    house = f.register(1, "Building")
+    f.all_timed(1)
+    if what == "update":
+        f.rti[1].update_attribute_values(house, {height: b"1"}, b"", f.time(5))
+    else:
+        f.rti[1].delete_object_instance(house, b"gone", f.time(5))
+    f.ask(1, "TAR", 30)
+    f.quiet()
+    f.rti[0].local_delete_object_instance(house)
+    f.ask(0, "NMR", 9)
+    assert f.take(0) == [("time_advance_grant", (f.time(9),))]
+    assert (house in f.state().instances) is (what == "update")
+
+
 def test_refusals_of_time(placement: Placement) -> None:
     f = Timed(2, placement=placement)
     rti = f.rti[0]

@@ -71,7 +71,7 @@ def test_gains_and_losses_are_those_of_comparing_all(dimensions: int, data: st.D
         assert change == (after - before, before - after)
     for name in range(8):
         assert found.of_update(name) == overlapped(sides[0].get(name, []), sides[1])
-        assert found.of_subscription(name) == overlapped(sides[1].get(name, []), sides[0])
+        assert found.subscriptions.overlaps.get(name, set()) == overlapped(sides[1].get(name, []), sides[0])
     check(found.updates.tree)
     check(found.subscriptions.tree)
 

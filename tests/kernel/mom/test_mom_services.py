@@ -12,7 +12,7 @@ from support.federation import Federation, federation, refused
 from support.mom_federation import FEDERATE, FEDERATION, THE_FEDERATION, Mom, Raw
 from weft import EmbeddedNode
 from weft.kernel import SERVICES
-from weft.kernel.mom.mom_services import _INDICATED, ADJUSTMENTS
+from weft.kernel.mom.mom_services import _INDICATED, ADJUSTMENTS, is_judged_by_its_node
 from weft.kernel.mom.mom_services import SERVICES as INVOKED
 from weft.model.errors import FederateNotExecutionMember, ObjectInstanceNotKnown
 from weft.model.handles import ObjectInstanceHandle
@@ -39,6 +39,12 @@ def test_every_order_of_the_mim_is_known() -> None:
         assert {name.rpartition(".")[2] for name, c in classes.items() if c.parent == parent} == known
     for service in (name for name, _ in INVOKED.values()):
         assert service in SERVICES
+
+
+def test_the_node_of_a_federate_takes_exactly_the_orders_that_it_alone_can_judge() -> None:
+    """11.4: so that whoever ordered it hears of its refusal, wherever the two are."""
+    for name, (service, _) in INVOKED.items():
+        assert is_judged_by_its_node(name) is not SERVICES[service].control
 
 
 # --- services -------------------------------------------------------------------------------------------------

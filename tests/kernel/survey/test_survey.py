@@ -16,7 +16,7 @@ from weft.host.simulated.simulated import SimulatedNetwork
 from weft.kernel import SECTIONS, Reply, Surroundings
 from weft.kernel.node.node import Node
 from weft.kernel.survey import regions, survey
-from weft.kernel.survey.progress import readable
+from weft.kernel.survey.survey import readable
 from weft.kernel.time import galt_exchange
 from weft.model.records import RangeBounds
 

@@ -17,6 +17,7 @@ from support import random_timed_owners
 from support.fabric_federations import BAD
 from support.random_timed_federates import Run, check_order
 from support.simulated_federates import FOM
+from weft import Source
 from weft.host.simulated.fabric import FabricNetwork
 from weft.model.errors import RTIexception
 
@@ -25,10 +26,10 @@ pytestmark = pytest.mark.over_nodes
 STEPS = 120
 
 
-def storm(seed: int, made: type[Run] = Run) -> Run:
+def storm(seed: int, made: type[Run] = Run, rid: Source | None = None) -> Run:
     random = Random(seed)
     topology = some(seed)
-    network = FabricNetwork(topology, seed, BAD, lost_seconds=1.0)
+    network = FabricNetwork(topology, seed, BAD, lost_seconds=1.0, rid=rid)
     servers = topology.servers
     places = [random.choice(servers) for _ in range(3 + seed % 3)]
     run = made(

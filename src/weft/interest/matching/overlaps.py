@@ -41,10 +41,6 @@ class Overlaps:
         """The subscription regions it overlaps; belongs to this object, not to be changed."""
         return self.updates.overlaps.get(name, NOBODY)
 
-    def of_subscription(self, name: Name) -> set[Name]:
-        """The update regions it overlaps; belongs to this object, not to be changed."""
-        return self.subscriptions.overlaps.get(name, NOBODY)
-
 
 NOBODY: set[Name] = set()
 

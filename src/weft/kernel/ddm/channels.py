@@ -7,6 +7,9 @@ sent to, and so what has to be dropped there:
     Simple                     to all nodes that have members
     StaticSpacePartitioned     to the nodes that listen to the channel of its routing space
     StaticGridPartitioned      … to one of the channels of the partitions that its update regions touch
+    AdaptivePartitioned        likewise; which partitions there are changes while it runs (`ddm.adapting`)
+    one of another package     to the nodes that listen to one of the channels that it says.  Should these miss a node that wants
+                               the message, it goes there all the same, and the strategy is blamed (`message.other_nodes`)
 
 A node listens to the channels of what its members subscribe to.  Declarations and regions are known everywhere, so every node
 knows who listens to what; nothing more is said between them.  A node that listens to several channels of a message gets it once.
@@ -28,21 +31,36 @@ Counted are, for each federate and channel (S2-3):
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Final
 
 from weft.fom import ObjectModel, parse_rid
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
-from weft.interest.ddm_settings import EXACT, MULTICAST, SIMPLE, TCP, DdmSettings, read_ddm_settings
-from weft.interest.regions import DEFAULT_REGION, Region
+from weft.interest.adaptive import AdaptivePartitioned, Part, adaptive_options, arrivals_of, cells
+from weft.interest.ddm_settings import (
+    EXACT,
+    MULTICAST,
+    OFF,
+    REGULATING,
+    TCP,
+    DdmSettings,
+    read_ddm_settings,
+)
+from weft.interest.guarded import GuardedStrategy
+from weft.interest.regions import WHOLE, Region
 from weft.interest.spaces import Space, Spaces
 from weft.interest.strategies import StaticGridPartitioned, make_strategy
-from weft.kernel.state.effects import Listen
+from weft.interest.strategy import Strategy, origin
+from weft.kernel.ddm.adapting import Adapting
+from weft.kernel.ddm.listening import ChannelListening
+from weft.kernel.state.effects import Listen, Notice
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.region_state import Extents, Where
 from weft.kernel.state.step import Step
 from weft.kernel.state.traffic import EVERYBODY, Footprint
-from weft.model.handles import AttributeHandle, FederateHandle, Handle, RegionHandle
+from weft.model.errors import SettingsError
+from weft.model.handles import AttributeHandle
+from weft.model.log_text import ERROR, LogText
 from weft.model.records import Source
 
 _SHOWN: Final = 1000  # partitions of one dimension that are told in full
@@ -58,45 +76,41 @@ class Channels:
         self._settings = DdmSettings(strategy=EXACT)
         if self._rid is not None:
             self._settings = read_ddm_settings(self._rid, self._spaces)
-        self._strategy = make_strategy(self._spaces, self._settings)
-        self.name = self._strategy.name
-        self.exact = self._strategy.matches_at_sender
+        made = make_strategy(self._spaces, self._settings)
+        self.name = made.name
+        self.exact = made.matches_at_sender
+        self.guarded = made if isinstance(made, GuardedStrategy) else None
+        self.adapting: Adapting | None = None
+        if isinstance(made, AdaptivePartitioned):
+            self.adapting = Adapting(self._settings, adaptive_options(self._settings))
+        self._now = ChannelListening(self._spaces, made)
         self.multicast = self._settings.best_effort == MULTICAST
-        self.over_links = (
-            self._settings.best_effort == TCP
-        )  # also best-effort messages, whose loss is not wanted
+        # Also best-effort messages, whose loss is not wanted.
+        self.over_links = self._settings.best_effort == TCP
         self.tbound = self._settings.tbound  # of regions as of a time (`state.topics`)
+        self.cells = self._settings.cells  # … too
+        self.attended = (
+            self.multicast or self.adapting is not None
+        )  # is there something to do after each command?
+        # All messages in time stamp order go by subscriptions as of their time, not only those with dimensions.
+        self.as_of = self._settings.declarations != OFF
+        # What regulating federates declare without a time counts as of their time plus lookahead.
+        self.synchronized = self._settings.declarations == REGULATING
         self._valid = (-1, -1)
-        self._listeners: dict[int, dict[str, None]] = {}
-        self._own: dict[FederateHandle, frozenset[int]] = {}
-        self._known: dict[tuple[Handle, ...], tuple[int, ...]] = {}
         self._groups: tuple[str, ...] = ()
+        self._told = ""  # what the strategy was blamed for, and that was told
+
+    @property
+    def strategy(self) -> Strategy:
+        return self._now.strategy
 
     # --- by which channels ------------------------------------------------------------------------------------
 
-    def of_attribute(
-        self, entry: ObjectClassEntry, attribute: AttributeHandle, extents: Extents | None
+    def of_interaction(
+        self, federation: Federation, entry: InteractionClassEntry, extents: Extents | None
     ) -> tuple[int, ...]:
-        key = (entry.handle, attribute)
-        found = self._known.get(key) if extents is None else None
-        if found is None:
-            space = self._spaces.of_attribute(entry.name, entry.attributes[attribute].name)
-            found = self._channels(space, extents)
-            if extents is None:
-                self._known[key] = found
-        return found
-
-    def of_interaction(self, entry: InteractionClassEntry, extents: Extents | None) -> tuple[int, ...]:
-        found = self._known.get((entry.handle,)) if extents is None else None
-        if found is None:
-            found = self._channels(self._spaces.of_interaction(entry.name), extents)
-            if extents is None:
-                self._known[entry.handle,] = found
-        return found
-
-    def _channels(self, space: Space | None, extents: Extents | None) -> tuple[int, ...]:
-        region = DEFAULT_REGION if extents is None else Region(extents)
-        return tuple(sorted(self._strategy.update_channels(space, region)))
+        self._refresh(federation)
+        return self._now.of_interaction(entry, extents)
 
     # --- for the recorder: which partitions of a grid a message with regions touches ------------------------------
 
@@ -111,18 +125,21 @@ class Channels:
         return tuple(sorted(found))
 
     def _cells(self, space: Space | None, extents: Extents) -> frozenset[int]:
-        if not isinstance(self._strategy, StaticGridPartitioned):
+        strategy = self.strategy
+        if not isinstance(strategy, StaticGridPartitioned):
             return frozenset()
-        return self._strategy.update_partitions(space, Region(extents))
+        return strategy.update_partitions(space, Region(extents))
 
     def partitions(self, federation: Federation) -> dict[int, list[int]]:
         """A dimension of several spaces has the bounds of all; one with very many is left out, since nobody could see them."""
-        if not isinstance(self._strategy, StaticGridPartitioned):
-            return {}
         self._refresh(federation)
-        assert isinstance(self._strategy, StaticGridPartitioned)
+        strategy = self.strategy
+        if isinstance(strategy, AdaptivePartitioned):
+            return {number: sorted(lines) for number, lines in strategy.lines().items()}
+        if not isinstance(strategy, StaticGridPartitioned):
+            return {}
         found: dict[int, set[int]] = {}
-        for grid in self._strategy.grids.values():
+        for grid in strategy.grids.values():
             for dimension, count, size in zip(grid.space.dimensions, grid.counts, grid.sizes, strict=True):
                 if count <= _SHOWN:
                     bounds = [min(place * size, dimension.size) for place in range(count)]
@@ -137,39 +154,39 @@ class Channels:
             return
         if federation.catalog.model is not self._spaces.model:  # a joining federate has brought more
             self._spaces = Spaces(federation.catalog.model)
-            self._strategy = make_strategy(self._spaces, self._settings)
+            self._now = ChannelListening(self._spaces, self._made_again())
+        elif self.adapting is not None and self.adapting.plan != self._plan():
+            self._now = ChannelListening(self._spaces, self.planned())
         self._valid = valid
-        self._known.clear()
-        self._listeners.clear()
-        self._own.clear()
-        for member in federation.members.values():
-            channels = self._wanted(federation, member)
-            self._own[member.handle] = channels
-            for channel in channels:
-                self._listeners.setdefault(channel, {})[member.node] = None
+        self._now.refresh(federation)
 
-    def _wanted(self, federation: Federation, member: Member) -> frozenset[int]:
-        """The channels of what the member subscribes to; also those of classes below, which may be in other spaces."""
-        found = {EVERYBODY}
-        if self.name == SIMPLE:
-            found.update(self._channels(None, None))
-        declared = member.declared
-        catalog = federation.catalog
-        for object_class, attributes in declared.subscribed.items():
-            for entry in catalog.object_classes[object_class].family():
-                for attribute in attributes:
-                    found.update(self.of_attribute(entry, attribute, None))
-        for object_class, held in declared.subscribed_at.items():
-            for entry in catalog.object_classes[object_class].family():
-                for attribute, regions in held.items():
-                    found.update(self.of_attribute(entry, attribute, _extents(federation, regions)))
-        for interaction_class in declared.receives:
-            for below in catalog.interaction_classes[interaction_class].family():
-                found.update(self.of_interaction(below, None))
-        for interaction_class, at in declared.receives_at.items():
-            for below in catalog.interaction_classes[interaction_class].family():
-                found.update(self.of_interaction(below, _extents(federation, at)))
-        return frozenset(found)
+    def _made_again(self) -> Strategy:
+        """For more spaces.  Should a strategy of another package fail now, it goes on with those that it knew."""
+        if self.adapting is not None:
+            return self.planned()
+        try:
+            made = make_strategy(self._spaces, self._settings)
+        except SettingsError as error:
+            if self.guarded is None:
+                raise
+            self.guarded.blame(f"failed when a federate brought more of the object model: {error}")
+            return self.guarded
+        if isinstance(made, GuardedStrategy):
+            self.guarded = made
+        return made
+
+    def _plan(self) -> object:
+        strategy = self.strategy
+        return strategy.plan if isinstance(strategy, AdaptivePartitioned) else None
+
+    def planned(self) -> AdaptivePartitioned:
+        assert self.adapting is not None
+        return AdaptivePartitioned(self._spaces, self._settings, self.adapting.plan)
+
+    def listeners(self, federation: Federation) -> ChannelListening:
+        """Who listens to what."""
+        self._refresh(federation)
+        return self._now
 
     def updates(
         self,
@@ -180,10 +197,13 @@ class Channels:
         here: str,
     ) -> tuple[tuple[int, ...], dict[str, dict[AttributeHandle, None]]]:
         """By which channels an update goes, and which of its attributes to which other node."""
+        self._refresh(federation)
         all_channels: dict[int, None] = {}
         away: dict[str, dict[AttributeHandle, None]] = {}
         for attribute in sent:
-            channels = self.of_attribute(entry, attribute, None if where is None else where.get(attribute))
+            channels = self._now.of_attribute(
+                entry, attribute, None if where is None else where.get(attribute)
+            )
             all_channels.update(dict.fromkeys(channels))
             for node in self.nodes(federation, channels, here):
                 away.setdefault(node, {})[attribute] = None
@@ -194,7 +214,7 @@ class Channels:
         self._refresh(federation)
         found: dict[str, None] = {}
         for channel in channels:
-            found.update(self._listeners.get(channel, {}))
+            found.update(self._now.nodes.get(channel, {}))
         found.pop(here, None)
         return found
 
@@ -202,17 +222,53 @@ class Channels:
         """The multicast groups of the channels; none if there are no groups."""
         return tuple(dict.fromkeys([str(self._settings.group(channel)) for channel in channels]))
 
-    def listen(self, step: Step) -> None:
+    def attend(self, step: Step) -> None:
         """After a command: which groups this node is to listen to from now on."""
         federation = step.federation
+        if self.adapting is not None:
+            self.adapting.wake(step)
         if not self.multicast:
             return
         self._refresh(federation)
-        here = [c for c, nodes in sorted(self._listeners.items()) if step.node in nodes]
-        groups = self.groups(tuple(here))
+        here = dict.fromkeys(self._now.channels_at(step.node))
+        if self.adapting is not None:  # some still send by the plan before, or will soon by the next
+            for plan in self.adapting.other_plans():
+                other = ChannelListening(
+                    self._spaces, AdaptivePartitioned(self._spaces, self._settings, plan)
+                )
+                other.refresh(federation)
+                here.update(dict.fromkeys(other.channels_at(step.node)))
+        groups = self.groups(tuple(sorted(here)))
         if groups != self._groups:
             self._groups = groups
             step.effects.append(Listen(federation.name, groups))
+
+    # --- strategies of other packages ---------------------------------------------------------------------------
+
+    def origin(self) -> list[str]:
+        """The name of the strategy and the package that it comes from; nothing of Weft's own."""
+        return [] if self.guarded is None else [self.name, self.guarded.origin]
+
+    def fault(self) -> str:
+        """What the strategy did wrong first; nothing else is known of it."""
+        return "" if self.guarded is None else self.guarded.fault
+
+    def missed(self, step: Step, what: str, nodes: list[str]) -> None:
+        """The channels did not meet those of nodes that want it: it goes there all the same."""
+        if self.guarded is not None:
+            self.guarded.blame(
+                f"broke the law of all strategies for {what}: its channels do not meet those of overlapping regions at "
+                f"{', '.join(nodes)}; `weft.prove.check_strategy` shows more"
+            )
+
+    def complain(self, step: Step) -> None:
+        """Say once what a strategy of another package did wrong."""
+        fault = self.fault()
+        if fault and fault != self._told:
+            self._told = fault
+            about = {"federation": step.federation.name, "strategy": self.name}
+            text = f"federation {step.federation.name!r} at node {step.node!r}: {fault}"
+            step.effects.append(Notice(LogText(text, "strategy-fault", ERROR, **about)))
 
     # --- counting ---------------------------------------------------------------------------------------------
 
@@ -235,7 +291,10 @@ class Channels:
             1
             for member in federation.members.values()
             if member.node != here
-            and (member.node not in nodes or (not self.exact and among.isdisjoint(self._own[member.handle])))
+            and (
+                member.node not in nodes
+                or (not self.exact and among.isdisjoint(self._now.own[member.handle]))
+            )
         )
         return made
 
@@ -253,13 +312,70 @@ class Channels:
                 if member.handle in wanted:
                     made.receivers.append((member.traffic, EVERYBODY, True))
                 continue
-            own = self._own[member.handle]
+            own = self._now.own[member.handle]
             common = [channel for channel in channels if channel in own]
             if common:
                 made.receivers.append((member.traffic, common[0], member.handle in wanted))
         return made
 
+    # --- learning (ddm.adapting) --------------------------------------------------------------------------------
 
-def _extents(federation: Federation, regions: Iterable[RegionHandle]) -> Extents:
-    found = [federation.ddm.regions[handle].extent for handle in regions]
-    return tuple([extent for extent in found if extent is not None])
+    def learn_interaction(
+        self, made: Footprint, here: str, entry: InteractionClassEntry, at: Extents | None, cast: bool
+    ) -> None:
+        """What is to be noted of a message like this, each time."""
+        space = self._spaces.of_interaction(entry.name)
+        self._learn(made, here, cast, [(space, at, self._now.of_interaction(entry, at))])
+
+    def learn_update(
+        self,
+        made: Footprint,
+        here: str,
+        entry: ObjectClassEntry,
+        sent: Collection[AttributeHandle],
+        where: Where | None,
+        cast: bool,
+    ) -> None:
+        parts = []
+        for attribute in sent:
+            extents = None if where is None else where.get(attribute)
+            space = self._spaces.of_attribute(entry.name, entry.attributes[attribute].name)
+            parts.append((space, extents, self._now.of_attribute(entry, attribute, extents)))
+        self._learn(made, here, cast, parts)
+
+    def _learn(
+        self,
+        made: Footprint,
+        here: str,
+        cast: bool,
+        parts: list[tuple[Space | None, Extents | None, tuple[int, ...]]],
+    ) -> None:
+        if self.adapting is None or all(space is None for space, _, _ in parts):
+            return
+        where: dict[Part, None] = {}
+        channels: dict[int, None] = {}
+        for space, extents, by in parts:
+            channels.update(dict.fromkeys(by))
+            boxes = () if space is None else cells(space, (WHOLE,) if extents is None else extents)
+            where["" if space is None else space.name, boxes] = None
+        made.book = self.adapting.book
+        kind = (cast, tuple(sorted(where)))
+        made.kinds.append((kind, arrivals_of(channels, self._now.nodes, here, cast)))
+
+
+def lacking(told: object, node: str, federation: str, newer: bool = False) -> str:
+    """Why a node cannot take part in a federation with that strategy (`Channels.origin`), if it cannot.
+
+    `newer`: another version will do, since the node is the home and was started again.
+    """
+    if not isinstance(told, (list, tuple)) or len(told) != 2:
+        return ""
+    name, package = str(told[0]), str(told[1])
+    here = origin(name)
+    if here == package or (here and newer):
+        return ""
+    has = f"has it from {here}" if here else "does not have it"
+    return (
+        f"node {node!r} cannot take part in federation {federation!r}: that distributes data by strategy {name!r} of {package}, "
+        f"and the node {has}; install {package} there, start it again and join again"
+    )

@@ -9,9 +9,6 @@ from weft.kernel.state.preconditions import Pairs
 from weft.kernel.state.region_state import OwnedRegion, Placement
 from weft.model.handles import AttributeHandle, FederateHandle, RegionHandle
 
-GivenPairs = Iterable[tuple[Iterable[AttributeHandle], Iterable[RegionHandle]]]
-"""Attributes and the regions to use with them, as a federate names them."""
-
 
 def associate(federation: Federation, instance: Instance, member: Member, pairs: Pairs) -> None:
     placement = instance.placement or Placement()

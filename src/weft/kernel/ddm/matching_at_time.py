@@ -1,8 +1,8 @@
 """Who wants what as of a logical time: the same questions as in `ddm.matching`, for messages in time stamp order.
 
-A message with time stamp s, sent with certain extents, is for a federate if one of its subscriptions that are there as of s has a
-region that overlaps them as of s.  Subscriptions without regions, and regions that never changed as of a time, are the same at
-all times.  The class at which a federate knows an instance is the same at all times too; the class at which it receives
+A message with time stamp s, sent with certain extents, is for a federate if one of its subscriptions that are there as of s has
+no region, or one that overlaps them as of s.  Subscriptions and regions that never changed as of a time are the same at all
+times.  The class at which a federate knows an instance is the same at all times too; the class at which it receives
 an interaction is the nearest that it subscribes to as of s.
 
 Discovery is not in time stamp order.  It asks whether there is any time, still to come or not everybody's past, at which the
@@ -11,10 +11,10 @@ federate might want something of the instance: so an instance is always discover
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
-from weft.interest import Extent
+from weft.interest import AttributeWish, Extent
 from weft.kernel.ddm import matching
 from weft.kernel.state.federation import Federation, Instance, Member
 from weft.kernel.state.region_state import Extents, OwnedRegion, Where
@@ -44,7 +44,13 @@ def extents_of(
     return tuple([extent for extent in found if extent is not None])
 
 
-def where_is(federation: Federation, instance: Instance, time: TimeValue) -> Where | None:
+def ever_at(federation: Federation, instance: Instance) -> Where | None:
+    """Where an instance is, at any time."""
+    return where_is(federation, instance, None)
+
+
+def where_is(federation: Federation, instance: Instance, time: TimeValue | None) -> Where | None:
+    """None: at any time."""
     where = matching.where_is(federation, instance)
     placement = instance.placement
     if where is None or placement is None or placement.fixed is not None or not federation.ddm.timed:
@@ -53,7 +59,11 @@ def where_is(federation: Federation, instance: Instance, time: TimeValue) -> Whe
     for attribute in where:
         regions = placement.of[attribute][instance.owners[attribute].handle]
         available = federation.catalog.available_to_attribute(instance.entry, attribute)
-        found[attribute] = extents_of(federation, regions, available, time)
+        if time is not None:
+            found[attribute] = extents_of(federation, regions, available, time)
+        else:
+            ever = [extent for handle in regions for extent in federation.ddm.regions[handle].ever()]
+            found[attribute] = tuple([matching.completed(federation, extent, available) for extent in ever])
     return found
 
 
@@ -72,9 +82,11 @@ def wanted(
     known = federation.known_class(member, instance)
     if known is None:
         return []
-    declared = member.declared
-    plain = declared.subscribed.get(known) or {}
-    held = _subscribed(member, known, time)
+    plain: Container[AttributeHandle] = member.declared.subscribed.get(known) or {}
+    held: Mapping[AttributeHandle, Iterable[RegionHandle]] = member.declared.subscribed_at.get(known) or {}
+    timed = member.declared.timed.at(known, time)
+    if timed:
+        plain, held = _subscribed(member, known, timed)
     if not held:
         return [attribute for attribute in attributes if attribute in plain]
     entry = federation.catalog.object_classes[known]
@@ -98,20 +110,22 @@ def wanted(
 
 
 def _subscribed(
-    member: Member, object_class: ObjectClassHandle, time: TimeValue
-) -> Mapping[AttributeHandle, Iterable[RegionHandle]]:
-    """With which regions each attribute is subscribed as of that time."""
-    held = member.declared.subscribed_at.get(object_class) or {}
-    timed = member.declared.timed.at(object_class, time)
-    if not timed:
-        return held
+    member: Member,
+    object_class: ObjectClassHandle,
+    timed: Mapping[tuple[AttributeHandle, RegionHandle | None], AttributeWish | None],
+) -> tuple[dict[AttributeHandle, None], dict[AttributeHandle, dict[RegionHandle, None]]]:
+    """What is subscribed without regions, and with which regions each attribute, where some is `timed`."""
+    declared = member.declared
+    plain = {a: None for a in declared.subscribed.get(object_class, ()) if (a, None) not in timed}
     found: dict[AttributeHandle, dict[RegionHandle, None]] = {}
-    for attribute, regions in held.items():
+    for attribute, regions in declared.subscribed_at.get(object_class, {}).items():
         found[attribute] = {handle: None for handle in regions if (attribute, handle) not in timed}
-    for (attribute, handle), how in timed.items():
-        if how is not None:
-            found.setdefault(attribute, {})[handle] = None
-    return found
+    for (attribute, region), how in timed.items():
+        if how is not None and region is None:
+            plain[attribute] = None
+        elif how is not None and region is not None:
+            found.setdefault(attribute, {})[region] = None
+    return plain, found
 
 
 # --- interactions ---------------------------------------------------------------------------------------------
@@ -129,8 +143,8 @@ def hears(
     if not declared.timed_receives.of and not (declared.receives_at and federation.ddm.timed):
         return matching.hears(federation, member, entry, sent)
     for ancestor in entry.lineage:
-        regions = _receives(member, ancestor, time)
-        if ancestor.handle in declared.receives:
+        plain, regions = _receives(member, ancestor, time)
+        if plain:
             return ancestor
         if regions:
             available = federation.catalog.available_to_interaction_class(ancestor)
@@ -138,13 +152,20 @@ def hears(
     return None
 
 
-def _receives(member: Member, entry: InteractionClassEntry, time: TimeValue) -> list[RegionHandle]:
+def _receives(
+    member: Member, entry: InteractionClassEntry, time: TimeValue
+) -> tuple[bool, list[RegionHandle]]:
+    """Is it subscribed without regions, and with which."""
     timed = member.declared.timed_receives.at(entry.handle, time)
+    plain = entry.handle in member.declared.receives
     held = member.declared.receives_at.get(entry.handle, {})
     if not timed:
-        return list(held)
+        return plain, list(held)
+    if (None, None) in timed:
+        plain = timed[None, None] is not None
     found = [handle for handle in held if (None, handle) not in timed]
-    return [*found, *[handle for (_, handle), how in timed.items() if how is not None]]
+    found += [region for (_, region), how in timed.items() if how is not None and region is not None]
+    return plain, found
 
 
 def _hit(
@@ -171,13 +192,15 @@ def ever_wished(
     declared = member.declared
     found: dict[AttributeHandle, None] = dict.fromkeys(declared.subscribed.get(object_class, ()))
     entry = federation.catalog.object_classes[object_class]
-    keys = [
+    keys: list[tuple[AttributeHandle, RegionHandle | None]] = [
         (a, region) for a, held in declared.subscribed_at.get(object_class, {}).items() for region in held
     ]
     for attribute, handle in (*keys, *declared.timed.ever(object_class)):
-        sent = None if where is None else where.get(attribute)
+        sent = None if where is None or handle is None else where.get(attribute)
         if attribute not in found and (
-            sent is None or _ever_hit(federation, entry, attribute, federation.ddm.regions[handle], sent)
+            sent is None
+            or handle is None
+            or _ever_hit(federation, entry, attribute, federation.ddm.regions[handle], sent)
         ):
             found[attribute] = None
     return found
@@ -194,23 +217,3 @@ def _ever_hit(
     relaxed = federation.switches["allowRelaxedDDM"]
     extents = [matching.completed(federation, extent, available) for extent in region.ever()]
     return any(matching.overlap(sent, extent, relaxed) for extent in extents)
-
-
-def ever_at(federation: Federation, instance: Instance) -> Where | None:
-    """Where an instance is, at any time."""
-    where = matching.where_is(federation, instance)
-    placement = instance.placement
-    if where is None or placement is None or placement.fixed is not None or not federation.ddm.timed:
-        return where
-    found: Where = {}
-    for attribute in where:
-        regions = placement.of[attribute][instance.owners[attribute].handle]
-        available = federation.catalog.available_to_attribute(instance.entry, attribute)
-        found[attribute] = tuple(
-            [
-                matching.completed(federation, extent, available)
-                for handle in regions
-                for extent in federation.ddm.regions[handle].ever()
-            ]
-        )
-    return found

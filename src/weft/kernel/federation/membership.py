@@ -6,7 +6,7 @@ from weft.fom import ObjectModel
 from weft.kernel.ddm import instance_regions
 from weft.kernel.federation import restore, save, synchronization
 from weft.kernel.message import advisories, timed_deletion, update_rates
-from weft.kernel.services import ownership_transfers, timed_changes
+from weft.kernel.services import ownership_transfers, support, timed_changes
 from weft.kernel.state.federation import Federation, Instance, Member
 from weft.kernel.state.step import Step
 from weft.kernel.time import galt_exchange, grants
@@ -65,7 +65,10 @@ def join(
         federation.free_seat(),
         federation.declarations.add(handle),
     )
-    _set_switches(federation, member)
+    given = federation.catalog.model.switches
+    for switch, named in support.SWITCHES.items():
+        setattr(member.switches, switch, bool(given.get(named.removeprefix("HLA"))))
+    member.resign_directive = _directive(str(given.get("automaticResignAction", "")))
     federation.take_seat(member)
     federation.members[handle] = member
     federation.orders.nodes[node] = None
@@ -80,20 +83,6 @@ def _unused_name(federation: Federation, kind: str) -> str:
     while name in federation.membership.names:
         name += "'"
     return name
-
-
-def _set_switches(federation: Federation, member: Member) -> None:
-    given = federation.catalog.model.switches
-    switches = member.switches
-    switches.object_class_relevance = bool(given.get("objectClassRelevanceAdvisory"))
-    switches.attribute_relevance = bool(given.get("attributeRelevanceAdvisory"))
-    switches.attribute_scope = bool(given.get("attributeScopeAdvisory"))
-    switches.interaction_relevance = bool(given.get("interactionRelevanceAdvisory"))
-    switches.convey_region_designator_sets = bool(given.get("conveyRegionDesignatorSets"))
-    switches.service_reporting = bool(given.get("serviceReporting"))
-    switches.exception_reporting = bool(given.get("exceptionReporting"))
-    switches.send_service_reports_to_file = bool(given.get("sendServiceReportsToFile"))
-    member.resign_directive = _directive(str(given.get("automaticResignAction", "")))
 
 
 def _directive(name: str) -> ResignAction:
@@ -123,19 +112,17 @@ def resign(step: Step, action: ResignAction) -> None:
 
 def resign_lost(step: Step, fault: str = "") -> None:
     """The federate is gone: resign it by its own directive; what the directive leaves owned is divested all the same."""
-    federation = step.federation
     member = step.member
-    left = [i for i in federation.instances.values() if member in i.owners.values()]
+    left = [i for i in step.federation.instances.values() if member in i.owners.values()]
     _leave(step, left, member.resign_directive in _DELETES)
 
 
 def _leave(step: Step, left: list[Instance], delete: bool) -> None:
     federation = step.federation
     member = step.member
-    privilege = federation.catalog.privilege
     stays = []
     for instance in left:
-        if delete and instance.owners.get(privilege) is member:
+        if delete and instance.owners.get(federation.catalog.privilege) is member:
             for other in federation.seated(instance.knowledge.mask & ~member.bit):
                 step.remove(other, Removal(instance.handle, b"", member.handle, None))
             timed_deletion.remove(federation, instance)
@@ -151,7 +138,8 @@ def _leave(step: Step, left: list[Instance], delete: bool) -> None:
     if federation.home == step.node:
         grants.settle(step)
         step.turn.begins = True
-    timed_changes.resigned(step, member.handle)
+    federation.distribution.left(member.handle)
+    timed_changes.left(step)
     federation.orders.left(member.handle)
     ownership_transfers.leave(step, stays)
     synchronization.after_resign(step)

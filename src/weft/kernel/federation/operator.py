@@ -165,23 +165,20 @@ def operator_paused(step: Step, by: str) -> None:
 
 
 def operator_resumed(step: Step) -> None:
-    federation = step.federation
-    if federation.clock.halt is not None:
-        federation.clock.halt = None
+    if step.federation.clock.halt is not None:
+        step.federation.clock.halt = None
         grants.look_again(step)
 
 
 def operator_stepped(step: Step, count: int) -> None:
-    federation = step.federation
-    if federation.clock.halt is not None:
-        federation.clock.halt.steps += count
+    if step.federation.clock.halt is not None:
+        step.federation.clock.halt.steps += count
         step.turn.begins = True
 
 
 def gate_moved(step: Step, time: TimeValue, counted: bool) -> None:
     """That time is let through.  `counted`: that is a step; else it may become one."""
-    federation = step.federation
-    halt = federation.clock.halt
+    halt = step.federation.clock.halt
     if halt is None:
         return
     halt.counted = counted
@@ -189,7 +186,7 @@ def gate_moved(step: Step, time: TimeValue, counted: bool) -> None:
         halt.steps = max(0, halt.steps - 1)
     if halt.gate is None or time > halt.gate:
         halt.gate = time
-        halt.round = federation.sequence + 1
+        halt.round = step.federation.sequence + 1
         grants.look_again(step)
     step.turn.begins = True
 
@@ -220,19 +217,12 @@ def next_gate(federation: Federation) -> tuple[TimeValue, bool] | None:
 
 def _answered(federation: Federation, table: Timetable, halt: Halt) -> bool:
     """Have all nodes said, since the pause, who has been granted what?"""
-    if table.silent:
-        return False
-    nodes = [node for node in federation.nodes if node != federation.home]
-    return all(table.seen.get(node, 0) >= halt.version for node in nodes)
-
-
-def _report(federation: Federation, member: Member) -> Report | None:
-    return timed_saves.report_at_home(federation, member)
+    return not table.silent and not galt_exchange.owe_answer(federation, table, halt.version)
 
 
 def _is_at(federation: Federation, handle: FederateHandle, time: TimeValue) -> bool:
     member = federation.members.get(handle)
-    report = None if member is None else _report(federation, member)
+    report = None if member is None else timed_saves.report_at_home(federation, member)
     return report is not None and bool(report.time >= time)
 
 
@@ -251,7 +241,7 @@ def _between(
     for member in federation.members.values():
         if not (member.timing.regulating or member.timing.constrained):
             continue
-        report = _report(federation, member)
+        report = timed_saves.report_at_home(federation, member)
         if report is None:
             yield member
         elif report.mode == GRANTED and report.head is None:
@@ -270,7 +260,7 @@ def _ahead(
     sure: list[TimeValue] = []
     hopefuls: dict[FederateHandle, TimeValue] = {}
     for member in federation.members.values():
-        report = _report(federation, member)
+        report = timed_saves.report_at_home(federation, member)
         time = None if report is None else could_have(federation, table, member, report)
         if report is None or time is None or halt.lets(time):
             continue

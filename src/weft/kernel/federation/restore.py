@@ -11,15 +11,14 @@ that fails or resigns does not end it before the others have completed; an abort
 
 from __future__ import annotations
 
-from weft.kernel.federation import operator, snapshot, snapshot_orders
+from weft.kernel.federation import operator, snapshot, timed_saves
 from weft.kernel.federation.plain import SnapshotError
-from weft.kernel.state import preconditions
 from weft.kernel.state.effects import Callback, Notice
 from weft.kernel.state.federation import Federation
 from weft.kernel.state.save_state import Restoring
 from weft.kernel.state.step import Step
 from weft.model.enums import RestoreFailureReason, RestoreStatus
-from weft.model.errors import RestoreInProgress, RestoreNotInProgress, RestoreNotRequested, SaveInProgress
+from weft.model.errors import RestoreNotInProgress, RestoreNotRequested, SaveInProgress
 from weft.model.handles import FederateHandle
 from weft.model.log_text import ERROR, LogText
 from weft.model.records import FederateRestoreStatus
@@ -32,17 +31,11 @@ Places = list[tuple[FederateHandle, FederateHandle, str]]
 
 
 def request_federation_restore(step: Step, label: str) -> None:
-    federation = step.federation
-    if not isinstance(label, str):
-        raise TypeError(f"the label of a save is text, not {label!r}")
-    preconditions.name("a save", label)
-    if federation.saves.saving is not None:
-        raise SaveInProgress(f"the federation is being saved as {federation.saves.saving.label!r}")
-    if federation.saves.restoring is not None:
-        raise RestoreInProgress(f"the federation is being restored from {federation.saves.restoring.label!r}")
-    if federation.saves.asked:
-        raise SaveInProgress(f"a save is being asked for: {federation.saves.asked[0].label!r}; try again")
-    federation.saves.restoring = Restoring(label, step.member.handle)
+    saves = step.federation.saves
+    timed_saves.require_idle(saves, label)
+    if saves.asked:
+        raise SaveInProgress(f"a save is being asked for: {saves.asked[0].label!r}; try again")
+    saves.restoring = Restoring(label, step.member.handle)
 
 
 def places(federation: Federation, data: object) -> Places | str:
@@ -86,17 +79,9 @@ def decision(step: Step, label: str, data: object) -> tuple[object, Places | Non
     except SnapshotError as error:
         who = str(error)
     if isinstance(who, str):
-        step.effects.append(
-            Notice(
-                LogText(
-                    f"federation {federation.name!r} cannot be restored from {label!r}: {who}",
-                    "restore-failed",
-                    ERROR,
-                    federation=federation.name,
-                    label=label,
-                )
-            )
-        )
+        text = f"federation {federation.name!r} cannot be restored from {label!r}: {who}"
+        told = LogText(text, "restore-failed", ERROR, federation=federation.name, label=label)
+        step.effects.append(Notice(told))
         return None, None
     return data, who
 
@@ -120,8 +105,7 @@ def restore_decided(step: Step, data: object, who: Places | None) -> None:
         restoring.handles[now] = after
         told = federation.members[now]
         step.pause_callback(told, "federation_restore_begun", ())
-        arguments = (restoring.label, name, after)
-        step.pause_callback(told, "initiate_federate_restore", arguments)
+        step.pause_callback(told, "initiate_federate_restore", (restoring.label, name, after))
     _note(step)
 
 
@@ -144,8 +128,7 @@ def _complete(step: Step, failure: RestoreFailureReason | None) -> None:
 
 
 def _conclude(step: Step, restoring: Restoring) -> None:
-    federation = step.federation
-    if all(handle in restoring.done for handle in federation.members):
+    if all(handle in restoring.done for handle in step.federation.members):
         if restoring.failure is not None:
             _fail(step, restoring.failure)
         else:
@@ -163,25 +146,22 @@ def abort_federation_restore(step: Step) -> None:
 
 
 def after_resign(step: Step) -> None:
-    federation = step.federation
-    member = step.member
-    restoring = federation.saves.restoring
+    restoring = step.federation.saves.restoring
     if restoring is None:
         return
     if restoring.data is None:
-        if restoring.requester == member.handle:
-            federation.saves.restoring = None
+        if restoring.requester == step.member.handle:
+            step.federation.saves.restoring = None
         return
-    restoring.handles.pop(member.handle, None)
+    restoring.handles.pop(step.member.handle, None)
     restoring.failure = restoring.failure or RestoreFailureReason.FEDERATE_RESIGNED_DURING_RESTORE
     _conclude(step, restoring)
 
 
 def _fail(step: Step, reason: RestoreFailureReason) -> None:
-    federation = step.federation
-    federation.saves.restoring = None
+    step.federation.saves.restoring = None
     step.turn.begins = True
-    for member in federation.members.values():
+    for member in step.federation.members.values():
         step.pause_callback(member, "federation_not_restored", (reason,))
     _note(step)
 
@@ -209,7 +189,7 @@ def _succeed(step: Step, restoring: Restoring) -> None:
         if member.node == step.node:
             for method, arguments in held.get(member.handle, ()):
                 step.effects.append(Callback(member.session, method, arguments))
-    snapshot_orders.begin_anew(successor)
+    snapshot.begin_orders_anew(successor)
     operator.inherit(federation, successor)
     federation.saves.successor = successor
     _note(restored)
@@ -217,8 +197,7 @@ def _succeed(step: Step, restoring: Restoring) -> None:
 
 
 def _note(step: Step) -> None:
-    federation = step.federation
-    for member in federation.members.values():
+    for member in step.federation.members.values():
         step.note(member, "HLAfederateState")
 
 

@@ -14,20 +14,13 @@ from __future__ import annotations
 from typing import Any
 
 from weft.kernel.federation import timed_saves
-from weft.kernel.state import preconditions
 from weft.kernel.state.federation import Federation
 from weft.kernel.state.save_state import Saving
 from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import GRANTED
 from weft.kernel.time import tso_queue
 from weft.model.enums import SaveFailureReason, SaveStatus
-from weft.model.errors import (
-    FederateHasNotBegunSave,
-    RestoreInProgress,
-    SaveInProgress,
-    SaveNotInitiated,
-    SaveNotInProgress,
-)
+from weft.model.errors import FederateHasNotBegunSave, SaveNotInitiated, SaveNotInProgress
 from weft.model.time import LogicalTime
 
 SAVE_DUE = "save_due"
@@ -39,14 +32,7 @@ _COMPLETE = SaveStatus.FEDERATE_WAITING_FOR_FEDERATION_TO_SAVE
 
 
 def request_federation_save(step: Step, label: str, time: LogicalTime | None = None) -> None:
-    federation = step.federation
-    if not isinstance(label, str):
-        raise TypeError(f"the label of a save is text, not {label!r}")
-    preconditions.name("a save", label)
-    if federation.saves.saving is not None:
-        raise SaveInProgress(f"the federation is being saved as {federation.saves.saving.label!r}")
-    if federation.saves.restoring is not None:
-        raise RestoreInProgress(f"the federation is being restored from {federation.saves.restoring.label!r}")
+    timed_saves.require_idle(step.federation.saves, label)
     if time is None:
         initiate(step, label, None)
     else:
@@ -83,18 +69,13 @@ def initiate(step: Step, label: str, time: LogicalTime | None) -> None:
 
 
 def federate_save_begun(step: Step) -> None:
-    federation = step.federation
     member = step.member
-    saving = federation.saves.saving
+    saving = step.federation.saves.saving
     if saving is None or saving.status.get(member.handle) is not SaveStatus.FEDERATE_INSTRUCTED_TO_SAVE:
         raise SaveNotInitiated(f"{member!r} is not told to save, or has already begun")
     saving.status[member.handle] = SaveStatus.FEDERATE_SAVING
-    _reach_point(federation, saving)
-
-
-def _reach_point(federation: Federation, saving: Saving) -> None:
     if not saving.point and SaveStatus.FEDERATE_INSTRUCTED_TO_SAVE not in saving.status.values():
-        saving.point = federation.sequence + 1
+        saving.point = step.federation.sequence + 1
 
 
 def federate_save_complete(step: Step) -> None:
@@ -126,10 +107,9 @@ def _conclude(step: Step, saving: Saving) -> None:
 
 
 def abort_federation_save(step: Step) -> None:
-    federation = step.federation
-    saving = federation.saves.saving
+    saving = step.federation.saves.saving
     if saving is None:
-        scheduled = federation.saves.scheduled
+        scheduled = step.federation.saves.scheduled
         waits = "" if scheduled is None else f"; {scheduled[0]!r} waits for {scheduled[1]}: request another"
         raise SaveNotInProgress(f"the federation is not being saved{waits}")
     if saving.writing:
@@ -141,9 +121,8 @@ def abort_federation_save(step: Step) -> None:
 
 def save_writing(step: Step) -> None:
     """All is there and the home's host writes it: from here on a federate that resigns does so after the save."""
-    federation = step.federation
-    if federation.saves.saving is not None:
-        federation.saves.saving.writing = True
+    if step.federation.saves.saving is not None:
+        step.federation.saves.saving.writing = True
 
 
 def is_writing(federation: Federation, label: str) -> bool:
@@ -152,11 +131,10 @@ def is_writing(federation: Federation, label: str) -> bool:
 
 
 def save_ended(step: Step, written: bool) -> None:
-    federation = step.federation
-    saving = federation.saves.saving
+    saving = step.federation.saves.saving
     if saving is not None:
         if written:
-            federation.saves.last = (saving.label, saving.time)
+            step.federation.saves.last = (saving.label, saving.time)
         _end(step, None if written else SaveFailureReason.RTI_UNABLE_TO_SAVE)
 
 
@@ -170,9 +148,8 @@ def after_resign(step: Step) -> None:
 
 
 def _end(step: Step, reason: SaveFailureReason | None) -> None:
-    federation = step.federation
-    federation.saves.saving = None
-    for member in federation.members.values():
+    step.federation.saves.saving = None
+    for member in step.federation.members.values():
         if reason is None:
             step.pause_callback(member, "federation_saved", ())
         else:
@@ -185,9 +162,8 @@ def _end(step: Step, reason: SaveFailureReason | None) -> None:
 
 
 def _note(step: Step) -> None:
-    federation = step.federation
     step.note(None, "HLAnextSaveName", "HLAnextSaveTime")
-    for member in federation.members.values():
+    for member in step.federation.members.values():
         step.note(member, "HLAfederateState")
 
 

@@ -16,6 +16,7 @@ Data of another version is refused with a SnapshotError.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from weft.kernel.federation import operator, timed_saves
@@ -28,7 +29,6 @@ from weft.kernel.federation.plain import (
     to_plain,
 )
 from weft.kernel.federation.snapshot_members import add_private, member_data, member_from, private_data
-from weft.kernel.federation.snapshot_orders import orders_data, restore_orders
 from weft.kernel.federation.snapshot_regions import regions_data, restore_regions, templates_data
 from weft.kernel.federation.snapshot_times import condemned_data, condemned_from
 from weft.kernel.state.federation import (
@@ -41,6 +41,7 @@ from weft.kernel.state.federation import (
     SynchronizationPoint,
     Transfers,
 )
+from weft.kernel.state.order_state import Flush
 from weft.kernel.state.time_state import STOPPED
 from weft.model.enums import OrderType
 from weft.model.errors import RTIexception
@@ -125,8 +126,10 @@ def snapshot(
         "points": [_point_data(point) for point in federation.points.values()],
         "switches": list(map(list, federation.switches.items())),
         "observed": [handle.number for handle in federation.observed],
-        "orders": orders_data(federation),
+        "orders": _orders_data(federation),
         "regions": regions_data(federation),
+        "strategy": federation.channels.origin(),
+        "channels": None if federation.channels.adapting is None else federation.channels.adapting.plain(),
         "next save": timed_saves.plain(federation) if shares is None else None,
         "paused": operator.plain(federation, now) if shares is None else None,
         "last save": [federation.saves.last[0], to_plain(federation.saves.last[1])],
@@ -172,7 +175,7 @@ class _Objects:
 
     def data(self, instance: Instance) -> list[Any]:
         known = instance.knowledge
-        owners = self._number(instance.owners, id(instance.owners), self.owners, _holder)
+        owners = self._number(instance.owners, id(instance.owners), self.owners, attrgetter("handle.number"))
         knowledge = self._number(known.masks, id(known), self.knowledge, int)
         return [
             instance.handle.number,
@@ -187,10 +190,6 @@ class _Objects:
             None if instance.transfers is None else _transfers_data(instance.transfers),
             condemned_data(instance.condemned),
         ]
-
-
-def _holder(owner: Member) -> int:
-    return owner.handle.number
 
 
 def _overrides_data(overrides: Overrides) -> list[object]:
@@ -281,8 +280,10 @@ def _restored(data: Any, now: float) -> Federation:
         federation.observed[member.handle] = member
     label, time = data["last save"]
     federation.saves.last = (label, from_plain(time))
-    restore_orders(federation, data.get("orders"))
+    _restore_orders(federation, data.get("orders"))
     restore_regions(federation, data)
+    if federation.channels.adapting is not None:
+        federation.channels.adapting.restore(data.get("channels"))
     timed_saves.restore(federation, data.get("next save"))
     operator.restore(federation, data.get("paused"), now)
     return federation
@@ -357,3 +358,40 @@ def _transfers_from(data: list[Any]) -> Transfers:
         for a, bids in data[1]
     }
     return made
+
+
+# --- Weft's own orders ----------------------------------------------------------------------------------------
+
+# Only which view it is, not what was under way.  A node that gets its first member has had no message, so its processes begin
+# with nothing.  A restored federation is another execution, in which nobody has sent anything: it begins in view 0 with empty
+# rows.  Messages of before the save that were not taken are among the callbacks of the save, since all of them had arrived
+# (`node.pausing`).
+
+
+def _orders_data(federation: Federation) -> list[object]:
+    orders = federation.orders
+    flush = orders.flush
+    ending = None if flush is None else [flush.point, list(flush.nodes)]
+    return [federation.ordered, orders.view, orders.settled, ending, list(orders.nodes)]
+
+
+def _restore_orders(federation: Federation, data: list[Any] | None) -> None:
+    """None: of a federation saved by a Weft that had no such orders."""
+    federation.ordered |= federation.catalog.ordered
+    if data is None:
+        return
+    ordered, view, settled, ending, nodes = data
+    orders = federation.orders
+    federation.ordered |= ordered
+    orders.view = view
+    orders.settled = settled
+    orders.flush = None if ending is None else Flush(ending[0], tuple(ending[1]))
+    orders.nodes = dict.fromkeys(nodes)
+
+
+def begin_orders_anew(federation: Federation) -> None:
+    """The federation is restored from a save."""
+    orders = federation.orders
+    orders.view = orders.settled = 0
+    orders.flush = None
+    orders.nodes = {member.node: None for member in federation.members.values()}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from weft.interest import Declared
 from weft.interest.declarations import AttributeWish
-from weft.kernel.federation.snapshot_regions import restore_subscriptions, subscriptions_data
+from weft.kernel.federation.snapshot_regions import restore_subscriptions, subscriptions_data, unchanged
 from weft.kernel.federation.snapshot_times import add_clock, add_flags, clock_data, flags_data
+from weft.kernel.services import support
 from weft.kernel.state.federation import Member, Switches
 from weft.kernel.state.mom_state import Counts, Tally
 from weft.model.enums import OrderType, ResignAction
@@ -27,17 +29,7 @@ K = TypeVar("K", bound=Handle)
 L = TypeVar("L", bound=Handle)
 V = TypeVar("V")
 
-_SWITCHES = (
-    "object_class_relevance",
-    "attribute_relevance",
-    "attribute_scope",
-    "interaction_relevance",
-    "convey_region_designator_sets",
-    "service_reporting",
-    "exception_reporting",
-    "send_service_reports_to_file",
-    "non_regulated_grant",
-)
+_SWITCHES = (*support.SWITCHES, "non_regulated_grant")  # in the order in which they are saved
 # Of a tally: counts by class and transportation; of those, counts of instances by class; plain numbers.
 _COUNTS: dict[str, type[Handle]] = {
     "updates_sent": ObjectClassHandle,
@@ -47,19 +39,17 @@ _COUNTS: dict[str, type[Handle]] = {
     "directed_sent": InteractionClassHandle,
     "directed_received": InteractionClassHandle,
 }
+_number = attrgetter("number")
+_value = attrgetter("value")
 _GONE = ("updated", "reflected")
 _NUMBERS = ("updates", "registered", "deleted", "discovered", "removed")
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
-def _map_data(given: dict[K, V], data: Callable[[V], object] = _same) -> list[list[object]]:
+def _map_data(given: dict[K, V], data: Callable[[V], object] = unchanged) -> list[list[object]]:
     return [[handle.number, data(value)] for handle, value in given.items()]
 
 
-def _map_from(kind: type[K], data: list[list[Any]], made: Callable[[Any], V] = _same) -> dict[K, V]:
+def _map_from(kind: type[K], data: list[list[Any]], made: Callable[[Any], V] = unchanged) -> dict[K, V]:
     return {kind.of(number): made(value) for number, value in data}
 
 
@@ -71,7 +61,7 @@ def _keys_from(kind: type[K]) -> Callable[[list[int]], dict[K, None]]:
     return lambda data: {kind.of(number): None for number in data}
 
 
-def _nested(kind: type[L], made: Callable[[Any], V] = _same) -> Callable[[Any], dict[L, V]]:
+def _nested(kind: type[L], made: Callable[[Any], V] = unchanged) -> Callable[[Any], dict[L, V]]:
     return lambda data: _map_from(kind, data, made)
 
 
@@ -101,14 +91,6 @@ def member_data(member: Member, number: Callable[[Source], int]) -> dict[str, An
         "period": member.report_period,
         "timing": flags_data(member.timing),
     }
-
-
-def _number(handle: Handle) -> int:
-    return handle.number
-
-
-def _value(order: OrderType) -> int:
-    return int(order.value)
 
 
 def member_from(data: dict[str, Any], sources: list[Source]) -> Member:

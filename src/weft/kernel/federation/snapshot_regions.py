@@ -95,19 +95,38 @@ def subscriptions_data(member: Member) -> list[Any]:
         for interaction, held in declared.receives_at.items()
     ]
     timed = [
-        [kind.number, attribute.number, region.number, _history(line, _wish)]
+        [kind.number, attribute.number, _region_number(region), _history(line, _wish)]
         for kind, held in declared.timed.of.items()
         for (attribute, region), line in held.items()
     ]
     received = [
-        [kind.number, region.number, _history(line, _same)]
+        [kind.number, _region_number(region), _history(line, unchanged)]
         for kind, held in declared.timed_receives.of.items()
         for (_, region), line in held.items()
     ]
-    return [attributes, interactions, timed, received]
+    published = [
+        [kind.number, attribute.number, _history(line, unchanged)]
+        for kind, held in declared.timed_published.of.items()
+        for (attribute, _), line in held.items()
+    ]
+    sent = [
+        [kind.number, _history(line, unchanged)]
+        for kind, held in declared.timed_sends.of.items()
+        for line in held.values()
+    ]
+    return [attributes, interactions, timed, received, published, sent]
 
 
-def _same(value: Any) -> Any:
+def _region_number(region: RegionHandle | None) -> int:
+    """0: without."""
+    return 0 if region is None else region.number
+
+
+def _region_of(number: int) -> RegionHandle | None:
+    return RegionHandle.of(number) if number else None
+
+
+def unchanged(value: Any) -> Any:
     return value
 
 
@@ -186,10 +205,18 @@ def restore_subscriptions(member: Member, data: Any) -> None:
     for interaction, held in interactions:
         for region, active in held:
             declared.receive_at(InteractionClassHandle.of(interaction), [RegionHandle.of(region)], active)
-    timed, received = more or ((), ())
+    # What was saved by an earlier version has less.
+    timed, received, published, sent = [*more, (), (), (), ()][:4]
     for kind, attribute, region, line in timed:
         held = declared.timed.of.setdefault(ObjectClassHandle.of(kind), {})
-        held[AttributeHandle.of(attribute), RegionHandle.of(region)] = _history_from(line, _wish_from)
+        held[AttributeHandle.of(attribute), _region_of(region)] = _history_from(line, _wish_from)
     for kind, region, line in received:
         heard = declared.timed_receives.of.setdefault(InteractionClassHandle.of(kind), {})
-        heard[None, RegionHandle.of(region)] = _history_from(line, _same)
+        heard[None, _region_of(region)] = _history_from(line, unchanged)
+    for kind, attribute, line in published:
+        owned = declared.timed_published.of.setdefault(ObjectClassHandle.of(kind), {})
+        owned[AttributeHandle.of(attribute), None] = _history_from(line, unchanged)
+    for kind, line in sent:
+        declared.timed_sends.of[InteractionClassHandle.of(kind)] = {
+            (None, None): _history_from(line, unchanged)
+        }

@@ -86,6 +86,7 @@ def clock_data(timing: Timing) -> dict[str, object]:
             for handle, one in timing.given.items()
         ],
         "gone": [handle.number for handle in timing.gone],
+        "declared": timing.declared,
     }
 
 
@@ -110,6 +111,7 @@ def add_clock(timing: Timing, data: dict[str, Any]) -> None:
     for handle, time, attributes in data.get("given", ()):
         timing.give(handle, time, [AttributeHandle.of(number) for number in attributes])
     timing.gone = {ObjectInstanceHandle.of(number): None for number in data["gone"]}
+    timing.declared = data.get("declared")
 
 
 def _condition_data(message: Stamped, timing: Timing) -> list[object] | None:
@@ -170,18 +172,16 @@ def log_data(federation: Federation, member: Member) -> list[Any]:
         values = message.values.unpack() if isinstance(message.values, PackedValues) else message.values
         stamp = () if message.stamp is None else message.stamp.arguments()
         if isinstance(message, Interaction):
-            target, way, where = message.interaction_class, message.transportation, where_data(message.at)
-            found.append([target, values, message.tag, way, where, stamp])
+            target = to_plain(message.interaction_class)
+            way, where = to_plain(message.transportation), where_data(message.at)
         else:
-            found.append([message.instance, values, message.tag, None, where_data(message.where), stamp])
-    return [
-        [to_plain(target), to_plain(values), tag, to_plain(way), where, to_plain(stamp)]
-        for target, values, tag, way, where, stamp in found
-    ]
+            target, way, where = to_plain(message.instance), None, where_data(message.where)
+        found.append([target, to_plain(values), message.tag, way, where, to_plain(stamp)])
+    return found
 
 
 def _message_from(member: Member, row: list[Any]) -> Interaction | Update:
-    target, values, tag, way, where, stamp = [*row]
+    target, values, tag, way, where, stamp = row
     made_stamp = stamp_from(from_plain(stamp))
     kind, given, place = from_plain(target), from_plain(values), where_from(where)
     if way is None:

@@ -23,19 +23,18 @@ def register_federation_synchronization_point(
     synchronization_set: Iterable[FederateHandle] | None = None,
 ) -> None:
     federation = step.federation
-    member = step.member
     preconditions.name("a synchronization point", label)
     preconditions.encoded("the user-supplied tag", tag)
     chosen = None if synchronization_set is None else sorted(synchronization_set)
     reason = _fault(federation, label, chosen)
     if reason is not None:
-        step.callback(member, "synchronization_point_registration_failed", (label, reason))
+        step.callback(step.member, "synchronization_point_registration_failed", (label, reason))
         return
     # An empty set stands for everyone, as the standard has it.
     waiting = dict.fromkeys(chosen or federation.members)
     point = SynchronizationPoint(label, tag, waiting, everyone=not chosen)
     federation.points[label] = point
-    step.callback(member, "synchronization_point_registration_succeeded", (label,))
+    step.callback(step.member, "synchronization_point_registration_succeeded", (label,))
     for handle in waiting:
         _announce(step, federation.members[handle], point)
 
@@ -81,17 +80,15 @@ def _conclude(step: Step, point: SynchronizationPoint) -> None:
 
 
 def after_join(step: Step, member: Member) -> None:
-    federation = step.federation
-    for point in federation.points.values():
+    for point in step.federation.points.values():
         if point.everyone:
             point.waiting[member.handle] = None
             _announce(step, member, point)
 
 
 def after_resign(step: Step) -> None:
-    federation = step.federation
     member = step.member
-    for point in list(federation.points.values()):
+    for point in list(step.federation.points.values()):
         point.waiting.pop(member.handle, None)
         point.achieved.pop(member.handle, None)
         _conclude(step, point)

@@ -23,12 +23,18 @@ from weft.kernel.federation.plain import from_plain, to_plain
 from weft.kernel.state import preconditions
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.parcels import Caller
-from weft.kernel.state.save_state import AskedSave
+from weft.kernel.state.save_state import AskedSave, SaveState
 from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import FLUSH, GRANTED, Report
 from weft.kernel.state.turn import Turn
 from weft.kernel.time import blocking, galt_exchange, grants, stamps
-from weft.model.errors import FederateUnableToUseTime, LogicalTimeAlreadyPassed, RTIexception
+from weft.model.errors import (
+    FederateUnableToUseTime,
+    LogicalTimeAlreadyPassed,
+    RestoreInProgress,
+    RTIexception,
+    SaveInProgress,
+)
 from weft.model.handles import FederateHandle
 from weft.model.time import LogicalTime, TimeValue
 
@@ -42,6 +48,21 @@ COMMANDS: tuple[str, ...] = (SAVE_ASKED, SAVE_REFUSED)
 # --- the request ------------------------------------------------------------------------------------------------
 
 
+def _require_label(label: object) -> None:
+    if not isinstance(label, str):
+        raise TypeError(f"the label of a save is text, not {label!r}")
+    preconditions.name("a save", label)
+
+
+def require_idle(saves: SaveState, label: str) -> None:
+    """Of whoever asks for a save or a restore with that label."""
+    _require_label(label)
+    if saves.saving is not None:
+        raise SaveInProgress(f"the federation is being saved as {saves.saving.label!r}")
+    if saves.restoring is not None:
+        raise RestoreInProgress(f"the federation is being restored from {saves.restoring.label!r}")
+
+
 def is_timed(service: str, arguments: tuple[object, ...]) -> bool:
     return service == REQUEST and len(arguments) > 1 and arguments[1] is not None
 
@@ -49,9 +70,7 @@ def is_timed(service: str, arguments: tuple[object, ...]) -> bool:
 def prepare(node: str, federation: Federation, member: Member, arguments: tuple[Any, ...]) -> None:
     """At the requester's node, which alone knows its time: refuse what the requester may not ask for."""
     label, time = arguments
-    if not isinstance(label, str):
-        raise TypeError(f"the label of a save is text, not {label!r}")
-    preconditions.name("a save", label)
+    _require_label(label)
     value = stamps.time_value(federation, time)
     if member.timing.regulating:
         if value <= member.timing.time:
@@ -128,9 +147,8 @@ def answered(federation: Federation) -> AskedSave | None:
     table = federation.clock.timetable
     if table is None or table.silent:
         return None
-    nodes = [node for node in federation.nodes if node != federation.home]
     for asked in federation.saves.asked:
-        if all(table.seen.get(node, 0) >= asked.version for node in nodes):
+        if not galt_exchange.owe_answer(federation, table, asked.version):
             return asked
     return None
 
@@ -147,9 +165,8 @@ def save_refused(step: Step, *caller: Any) -> None:
 def schedule(step: Step, label: str, time: LogicalTime) -> None:
     """The request is accepted; it takes the place of one that was before."""
     federation = step.federation
-    member = step.member
     for asked in federation.saves.asked:
-        if (asked.label, asked.time, asked.federate) == (label, time, member.handle):
+        if (asked.label, asked.time, asked.federate) == (label, time, step.member.handle):
             federation.saves.asked.remove(asked)
             break
     federation.saves.scheduled = (label, time)
@@ -183,22 +200,15 @@ def due(federation: Federation) -> bool:
 
 def all_have_come(federation: Federation) -> bool:
     """Does a save wait for nobody but the operator?"""
-    if (
-        federation.saves.scheduled is None
-        or federation.saves.saving is not None
-        or federation.saves.restoring is not None
-    ):
+    saves = federation.saves
+    if saves.scheduled is None or saves.saving is not None or saves.restoring is not None:
         return False
-    return next(_not_there(federation, federation.saves.scheduled[1].value), None) is None
+    return next(not_there(federation, saves.scheduled[1]), None) is None
 
 
-def not_there(federation: Federation) -> list[Member]:
-    """At the home: those whom a save that waits for its time waits for."""
-    scheduled = federation.saves.scheduled
-    return [] if scheduled is None else list(_not_there(federation, scheduled[1].value))
-
-
-def _not_there(federation: Federation, value: TimeValue) -> Iterator[Member]:
+def not_there(federation: Federation, time: LogicalTime) -> Iterator[Member]:
+    """At the home: those whom a save that waits for that time waits for."""
+    value: TimeValue = time.value
     for member in federation.members.values():
         if member.timing.constrained and not _has_come(federation, member, value):
             yield member

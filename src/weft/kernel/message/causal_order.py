@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections import deque
 from functools import cache
+from typing import Final
 
 from weft._build import mypyc_attr
 from weft.fom.catalog import InteractionClassEntry
@@ -52,12 +53,18 @@ from weft.model.packed import PackedValues
 from weft.ordering import Mses, Tag, TaggedMessage, decode_tag, encode_tags
 
 ORDERS_USED = "orders_used"
+
+# Kept at hand: a member of an enumeration is slow to look up, and these are asked for with each message.
+_RECEIVE: Final = OrderType.RECEIVE
+_TIMESTAMP: Final = OrderType.TIMESTAMP
+_CAUSAL: Final = OrderType.CAUSAL
+_TOTAL: Final = OrderType.TOTAL
 """The command that says: messages of such orders are sent, though the object model names none."""
 
 
 def is_plain(order: OrderType) -> bool:
     """Receive and time stamp order have no business here."""
-    return order is OrderType.RECEIVE or order is OrderType.TIMESTAMP
+    return order is _RECEIVE or order is _TIMESTAMP
 
 
 def orders_used(step: Step) -> None:
@@ -72,9 +79,7 @@ class CausalOrder(OrderState):
 
     def takes(self, step: Step, order: OrderType) -> bool:
         """Does a message in that order go on from here?  Those of the RTI itself do not."""
-        return (
-            order is OrderType.CAUSAL or order is OrderType.TOTAL
-        ) and step.member is not step.federation.rti
+        return (order is _CAUSAL or order is _TOTAL) and step.member is not step.federation.rti
 
     def divides(
         self, step: Step, instance: Instance, sent: list[AttributeHandle], given: OrderType | None
@@ -215,7 +220,7 @@ class CausalOrder(OrderState):
         message.number = message_rows.next_number(step)
         parcel = Ordered(federation.name, federation.execution, federation.sequence + ahead, message, b"")
         process = self._process(step, step.member.handle.number)
-        if process is not None and order is OrderType.TOTAL:
+        if process is not None and order is _TOTAL:
             parcel.to = tuple(way.to)
             self._post(step, process, self._way(step, [SEQUENCER]), parcel)
         elif process is not None:
@@ -367,7 +372,7 @@ class CausalOrder(OrderState):
             return
         gone = ghost is not None and member.handle.number in ghost.waiting
         instance = ghost.instance if ghost is not None and gone else None
-        deliver.to_member(step, member, message, OrderType.CAUSAL, instance)
+        deliver.to_member(step, member, message, _CAUSAL, instance)
 
     def _removed(self, step: Step, member: Member, ghost: Ghost, number: int = 0) -> None:
         if member.handle.number in ghost.waiting:

@@ -9,6 +9,8 @@ delayed evaluation    in time stamp order it waits for every time-constrained me
 
 from __future__ import annotations
 
+from typing import Final
+
 from weft.kernel.ddm.recipient import count, for_member
 from weft.kernel.message import update_rates
 from weft.kernel.message.recipients import DELAYED
@@ -21,6 +23,10 @@ from weft.kernel.time import tso_queue
 from weft.model.deliveries import Delivery
 from weft.model.enums import OrderType
 
+# Kept at hand: a member of an enumeration is slow to look up, and these are asked for with each message.
+_PRIORITY: Final = OrderType.PRIORITY
+_RECEIVE: Final = OrderType.RECEIVE
+
 
 def deliver(step: Step, message: Message, recipients: Recipients) -> None:
     """To all members here that get it."""
@@ -30,7 +36,7 @@ def deliver(step: Step, message: Message, recipients: Recipients) -> None:
     if not recipients.holding and not message.urgent:
         _at_once(step, message, recipients.here)
     else:
-        order = OrderType.PRIORITY if message.urgent else OrderType.RECEIVE
+        order = _PRIORITY if message.urgent else _RECEIVE
         last: Recipient | None = None
         delivery: Delivery | None = None
         for recipient in recipients.here:

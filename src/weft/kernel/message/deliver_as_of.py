@@ -1,4 +1,5 @@
-"""The way of a message in time stamp order whose class or attributes have dimensions: to those who want it as of its time.
+"""The way of a message in time stamp order whose class or attributes have dimensions, or of any if the federation has
+synchronized declarations: to those who want it as of its time.
 
 Out, at the sender's node: who may want it say the distribution lists of its topics (`state.topics`), who does says
 `ddm.matching_at_time`; it goes to them and into the log.  In, at any node: the members there are asked again, since that node may
@@ -76,7 +77,7 @@ class DeliveryAsOf(Distribution):
         here: list[Recipient] = []
         add(member.tally.interactions_sent, entry.handle, message.transportation)
         for other in federation.members.values():
-            if other is member or (other.handle.number not in may and not other.declared.receives):
+            if other is member or not (other.handle.number in may or _may_hear(other)):
                 continue
             received = matching_at_time.hears(federation, other, entry, at, logged.time)
             if received is not None:
@@ -85,6 +86,7 @@ class DeliveryAsOf(Distribution):
                     here.append(Recipient(other, received))
                 else:
                     nodes[other.node] = None
+        self.count(member.handle, may, len(logged.classes))
         if federation.recorder is not None:
             self._record(step, message, [handle.number for handle in logged.classes], topic.cells(at))
         for recipient in here:
@@ -119,7 +121,8 @@ class DeliveryAsOf(Distribution):
         here: list[tuple[Member, list[AttributeHandle]]] = []
         for known_class, mask in instance.knowledge.masks.items():
             for other in federation.seated(mask):
-                plain = known_class in other.declared.subscribed
+                declared = other.declared
+                plain = known_class in declared.subscribed or known_class in declared.timed.of
                 if other is member or not (plain or other.handle.number in may):
                     continue
                 wanted = matching_at_time.wanted(federation, other, instance, sent, where, logged.time)
@@ -129,6 +132,7 @@ class DeliveryAsOf(Distribution):
                         here.append((other, wanted))
                     else:
                         nodes.setdefault(other.node, {}).update(dict.fromkeys(wanted))
+        self.count(member.handle, may, len(logged.attributes))
         if federation.recorder is not None:
             placed = _topics(federation, instance, sent, where)
             cells = frozenset[int]().union(*[topic.cells(extents) for topic, extents in placed])
@@ -163,7 +167,8 @@ class DeliveryAsOf(Distribution):
             return False
         if isinstance(message, Interaction):
             entry = federation.catalog.interaction_classes[message.interaction_class]
-            if not federation.catalog.available_to_interaction_class(entry):
+            available = federation.catalog.available_to_interaction_class(entry)
+            if not available and not federation.channels.as_of:
                 return False
         elif isinstance(message, Update):
             instance = federation.instances.get(message.instance)
@@ -198,6 +203,11 @@ def _arrive(step: Step, members: list[Member], sender: Member, message: Message,
             wanted = matching_at_time.wanted(federation, member, instance, sent, message.where, time)
             if wanted:
                 _take_update(step, member, sender, instance, wanted, message)
+
+
+def _may_hear(member: Member) -> bool:
+    """Does it subscribe to any interaction class without regions, at any time?"""
+    return bool(member.declared.receives or member.declared.timed_receives.of)
 
 
 def _stamped(message: Message) -> tuple[int | float, MessageRetractionHandle]:
@@ -312,7 +322,7 @@ def _topics(
     found = []
     for attribute in sent:
         available = federation.catalog.available_to_attribute(instance.entry, attribute)
-        if available:
+        if available or federation.channels.as_of:
             extents = None if where is None else where.get(attribute)
             found.append((topic_of(federation, attribute, available), extents))
     return found
@@ -322,8 +332,10 @@ def topic_of(federation: Federation, name: Name, available: frozenset[DimensionH
     topics = federation.distribution.topics
     found = topics.get(name)
     if found is None:
-        dimensions = federation.catalog.dimensions
-        found = topics[name] = Topic(name, [(d.number, dimensions[d].upper_bound) for d in sorted(available)])
+        entries = [federation.catalog.dimensions[handle] for handle in sorted(available)]
+        numbers = [entry.handle.number for entry in entries]
+        axes = federation.channels.cells.axes([(e.name, e.handle.number, e.upper_bound) for e in entries])
+        found = topics[name] = Topic(name, numbers, axes)
         past = federation.distribution.reclaimed
         if past is not None:
             found.interest.reclaim((past, 0))
@@ -345,7 +357,10 @@ def concerns(federation: Federation, topic: Topic, kind: Any, what: AttributeHan
 
 
 def subscriptions(member: Member, among: Any = None) -> list[tuple[Any, AttributeHandle | None, Any]]:
-    """All with regions (or with these), at any time: the class, the attribute (None: an interaction class) and the region."""
+    """All with regions (or with these), at any time: the class, the attribute (None: an interaction class) and the region.
+
+    Those without are on no list: they are few, and each is asked.
+    """
     declared = member.declared
     found: dict[tuple[Any, AttributeHandle | None, Any], None] = {}
     for object_class, held in declared.subscribed_at.items():
@@ -358,7 +373,7 @@ def subscriptions(member: Member, among: Any = None) -> list[tuple[Any, Attribut
     for interaction, received in declared.timed_receives.of.items():
         found.update({(interaction, None, region): None for _, region in received})
     chosen = None if among is None else frozenset(among)
-    return [one for one in found if chosen is None or one[2] in chosen]
+    return [one for one in found if one[2] is not None and (chosen is None or one[2] in chosen)]
 
 
 def enter(

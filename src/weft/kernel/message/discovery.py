@@ -19,6 +19,7 @@ from weft.kernel.state.federation import Federation, Instance, Knowledge, Member
 from weft.kernel.state.region_state import Where
 from weft.kernel.state.step import Step
 from weft.model.handles import AttributeHandle, ObjectClassHandle
+from weft.model.time import TimeValue
 
 
 class Plan:
@@ -62,6 +63,16 @@ def placed_plan(
                 discoverers.append((member, known_class))
                 masks[known_class] = masks.get(known_class, 0) | member.bit
     return Plan(owners, federation.knowledge(masks), discoverers)
+
+
+def reclaim(federation: Federation, past: TimeValue) -> None:
+    """A subscription that was over by then, for everybody, makes nobody discover anything any more."""
+    ddm = federation.ddm
+    if ddm.reclaimed is None or past > ddm.reclaimed:
+        ddm.reclaimed = past
+        less = [member for member in federation.members.values() if member.declared.reclaim((past, 0))]
+        if less:
+            federation.changed()
 
 
 def would_discover(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from weft.kernel.message import recipients
 from weft.kernel.message.causal_order import is_plain
-from weft.kernel.recording import message_rows
+from weft.kernel.recording import row_shapes
 from weft.kernel.state import overrides
 from weft.kernel.state.federation import Instance
 from weft.kernel.state.recipients import Recipients
@@ -87,10 +87,13 @@ class Lane:
     def _find_shape(self, recorder: Recorder, step: Step) -> int:
         found = self._recipients
         if self._instance is not None:
-            return message_rows.update_shape(step, recorder, self._instance.entry, found, self._attributes)
+            entry = self._instance.entry
+            rows = row_shapes.update_rows(step, entry, found, tuple(self._attributes), "RO", True)
+            return row_shapes.known(recorder, rows)
         assert isinstance(found.kind, InteractionClassHandle)
-        entry = self.federation.catalog.interaction_classes[found.kind]
-        return message_rows.interaction_shape(step, recorder, entry, found, self._parameters)
+        kind = self.federation.catalog.interaction_classes[found.kind]
+        rows = row_shapes.interaction_rows(step, kind, found, tuple(self._parameters), "RO", True)
+        return row_shapes.known(recorder, rows)
 
 
 def interaction_lane(

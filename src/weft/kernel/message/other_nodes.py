@@ -34,14 +34,27 @@ def spread_interaction(
     if sender is federation.rti:
         return None, ()
     channels = federation.channels
-    by = (EVERYBODY,) if channels.exact else channels.of_interaction(entry, at)
+    by = (EVERYBODY,) if channels.exact else channels.of_interaction(federation, entry, at)
     if sender.node != step.node:
         return channels.came(federation, by, heard, step.node), ()
+    cast = channels.multicast and not delayed
     if not channels.exact and not delayed:
+        wanted = list(nodes)
         nodes.clear()
         nodes.update(channels.nodes(federation, by, step.node))
+        if channels.guarded is not None:
+            missed = [node for node in wanted if node not in nodes]
+            if missed:
+                nodes.update(dict.fromkeys(missed))
+                channels.missed(step, entry.name, missed)
+                cast = False
+            channels.complain(step)
     footprint = channels.sent(federation, sender, by, nodes, step.node)
-    return footprint, channels.groups(by) if channels.multicast and not delayed else ()
+    if channels.adapting is not None and not delayed:
+        way = sender.interaction_transportations.get(entry.handle) or entry.transportation
+        to_groups = cast and not federation.catalog.is_reliable(way)
+        channels.learn_interaction(footprint, step.node, entry, at, to_groups)
+    return footprint, channels.groups(by) if cast else ()
 
 
 def spread_update(
@@ -59,19 +72,63 @@ def spread_update(
     sender = recipients.sender
     if sender is not federation.rti:
         by: tuple[int, ...] = (EVERYBODY,)
+        missed = False
         if not channels.exact:
             by, there = channels.updates(federation, instance.entry, sent, where, step.node)
+            if channels.guarded is not None and not delayed and sender.node == step.node:
+                missed = _missed(step, instance, away, there)
             away = away if delayed else there
         if sender.node != step.node:
             heard = [one.member for one in (*recipients.here, *recipients.paced)]
             recipients.footprint = channels.came(federation, by, heard, step.node)
             return
         recipients.footprint = channels.sent(federation, sender, by, away, step.node)
-        if channels.multicast and not delayed:
+        if channels.adapting is not None and not delayed:
+            _learn_update(federation, instance, recipients.footprint, sent, where, step.node)
+        if channels.multicast and not delayed and not missed:
             recipients.posts = _group_posts(federation, instance, away, sent, where)
             return
     for node, wanted in away.items():
         recipients.posts += _posts(federation, instance, (node,), list(wanted), len(sent))
+
+
+def _missed(
+    step: Step,
+    instance: Instance,
+    away: dict[str, dict[AttributeHandle, None]],
+    there: dict[str, dict[AttributeHandle, None]],
+) -> bool:
+    """Does a strategy of another package miss somebody who wants it?  Then it goes there all the same."""
+    channels = step.federation.channels
+    missed: list[str] = []
+    for node, wanted in away.items():
+        found = there.setdefault(node, {})
+        if any(attribute not in found for attribute in wanted):
+            missed.append(node)
+            found.update(wanted)
+    if missed:
+        channels.missed(step, instance.entry.name, missed)
+    channels.complain(step)
+    return bool(missed)
+
+
+def _learn_update(
+    federation: Federation,
+    instance: Instance,
+    footprint: Footprint,
+    sent: tuple[AttributeHandle, ...],
+    where: Where | None,
+    here: str,
+) -> None:
+    """Attributes that go to groups and those that go to nodes are two messages."""
+    channels = federation.channels
+    parts: dict[bool, list[AttributeHandle]] = {}
+    for attribute in sent:
+        way = overrides.transportation_of(instance, attribute)
+        cast = channels.multicast and not federation.catalog.is_reliable(way)
+        parts.setdefault(cast, []).append(attribute)
+    for cast, attributes in parts.items():
+        channels.learn_update(footprint, here, instance.entry, attributes, where, cast)
 
 
 def _group_posts(

@@ -14,8 +14,8 @@ A message from another node (`arrive`) takes the same way: the members here are 
 Policies of this one way have files of their own:
 
     message.causal_order   causal and total order: when it is delivered depends on other messages
-    message.deliver_as_of  in time stamp order, where there are dimensions: to those who want it as of its time, also if they come
-                           to want it later by a change as of an earlier time
+    message.deliver_as_of  in time stamp order, where there are dimensions or declarations are synchronized: to those who want it
+                           as of its time, also if they come to want it later by a change as of an earlier time
     message.update_rates   a subscriber that named an update rate gets no more than that
     message.other_nodes    to which other nodes it goes, by the federation's strategy
     message.fast_lanes     the same way with its answers kept, for hosts that pass on bytes
@@ -28,6 +28,8 @@ subscribes while it is under way gets it.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 from weft.fom.catalog import InteractionClassEntry
 from weft.interest import Declared
@@ -62,6 +64,11 @@ from weft.model.time import LogicalTime
 
 # --- interactions ---------------------------------------------------------------------------------------------
 
+# Kept at hand: a member of an enumeration is slow to look up, and these are asked for with each message.
+_RECEIVE: Final = OrderType.RECEIVE
+_PRIORITY: Final = OrderType.PRIORITY
+_TIMESTAMP: Final = OrderType.TIMESTAMP
+
 
 def send_interaction(
     step: Step,
@@ -83,24 +90,28 @@ def send_interaction(
     if federation.ordered or order is not None:
         asked = overrides.interaction_order(member, entry) if order is None else overrides.named(order)
         if federation.orders.takes(step, asked):
+            preconditions.sent_as_of(member, entry, None)
             message.stamp = stamps.carried(federation, time)
             federation.orders.send_interaction(step, message, entry, asked)
             return None if time is None else NO_RETRACTION
-        if asked is OrderType.PRIORITY and member is not federation.rti:
+        if asked is _PRIORITY and member is not federation.rti:
             message.urgent, message.priority = True, entry.priority
-    if time is not None:
+    if time is None:
+        preconditions.sent_as_of(member, entry, None)
+    else:
         if asked is None:
             asked = overrides.interaction_order(member, entry)
-        message.stamp = stamps.stamp(federation, member, time, asked)
-        if is_timestamped(message.stamp) and not federation.switch(DELAYED):
+        stamp = message.stamp = stamps.stamp(federation, member, time, asked)
+        preconditions.sent_as_of(member, entry, stamp)
+        if is_timestamped(stamp) and not federation.switch(DELAYED):
             available = federation.catalog.available_to_interaction_class(entry)
-            if available:
+            if available or federation.channels.as_of:
                 if regions is not None:
                     message.at = matching_at_time.extents_of(federation, regions, available, time.value)
                 nodes = federation.distribution.send_interaction(step, message, entry)
                 if recipients.is_managed(entry):
                     _tell_rti(step, message)
-                return stamps.sent(federation, member, message.stamp, nodes)
+                return stamps.sent(federation, member, stamp, nodes)
     found = recipients.of_interaction(step, member, entry, at)
     _send(step, message, found)
     if found.managed:
@@ -118,7 +129,8 @@ def _valid_interaction(
     entry = federation.catalog.interaction_classes.get(interaction_class)
     if entry is None:
         entry = preconditions.interaction_class(federation, interaction_class)
-    if interaction_class not in member.declared.sends:
+    declared = member.declared
+    if interaction_class not in declared.sends and interaction_class not in declared.timed_sends.of:
         raise InteractionClassNotPublished(
             f"{member!r} does not publish {entry.name}; publish it before sending"
         )
@@ -211,14 +223,13 @@ def _update_in_parts(
             part.stamp = carried
             federation.orders.send_update(step, part, instance, order)
             continue
-        if order is OrderType.PRIORITY:
+        if order is _PRIORITY:
             part.urgent, part.priority = True, priority
         if time is None:
             _update(step, part, instance, attributes)
         else:
-            asked = OrderType.RECEIVE if order is OrderType.PRIORITY else order
+            asked = _RECEIVE if order is _PRIORITY else order
             _update_in_time(step, part, instance, attributes, time, asked)
-    step.turn.recorded = False  # the last part may be, but not all of them
     return None if time is None else NO_RETRACTION
 
 
@@ -232,9 +243,9 @@ def _update_in_time(
 ) -> MessageRetractionReturn:
     """Attributes in time stamp order and others go in separate messages."""
     orders = [overrides.attribute_order(instance, a) if given is None else given for a in sent]
-    stamped = [a for a, one in zip(sent, orders, strict=True) if one is OrderType.TIMESTAMP]
-    others = [a for a, one in zip(sent, orders, strict=True) if one is not OrderType.TIMESTAMP]
-    order = OrderType.TIMESTAMP if stamped else OrderType.RECEIVE
+    stamped = [a for a, one in zip(sent, orders, strict=True) if one is _TIMESTAMP]
+    others = [a for a, one in zip(sent, orders, strict=True) if one is not _TIMESTAMP]
+    order = _TIMESTAMP if stamped else _RECEIVE
     stamp = stamps.stamp(step.federation, step.member, time, order)
     if is_timestamped(stamp) and stamped and others:
         rest = message.part(tuple(others))
@@ -252,8 +263,9 @@ def _update_in_time(
 def _update(step: Step, message: Update, instance: Instance, sent: list[AttributeHandle]) -> tuple[str, ...]:
     """In receive or time stamp order; returns the other nodes that it goes to, if it has a time."""
     federation = step.federation
+    if message.stamp is not None and step.member.declared.timed_published.of:
+        preconditions.updated_as_of(federation, step.member, instance, sent, message.stamp)
     if message.in_time_stamp_order() and recipients.is_placed(federation, instance, sent):
-        step.turn.recorded = False  # though what was sent before, in receive order, may be
         return federation.distribution.send_update(step, message, instance, sent)
     if instance.placement is not None:
         message.where = matching.part_of(matching.where_is(federation, instance), sent)
@@ -299,7 +311,7 @@ def send_directed_interaction(
         if federation.orders.takes(step, asked):
             federation.orders.send_directed(step, message, instance, entry, asked)
             return None if time is None else NO_RETRACTION
-        if asked is OrderType.PRIORITY:
+        if asked is _PRIORITY:
             message.urgent, message.priority = True, entry.priority
     if time is not None and not message.urgent:
         message.stamp = stamps.stamp(federation, member, time, asked)
@@ -326,7 +338,7 @@ def _pass_on(step: Step, message: Message, found: Recipients) -> None:
         found.count_up()
     recorder = step.federation.recorder
     if recorder is not None:
-        message.recorded = step.turn.recorded = message_rows.passes(step, recorder, message, found)
+        message.recorded = message_rows.passes(step, recorder, message, found)
     deliver.deliver(step, message, found)
 
 

@@ -109,10 +109,12 @@ def _hearing(member: Member, received: InteractionClassEntry, at: Extents | None
 
 
 def is_placed(federation: Federation, instance: Instance, sent: list[AttributeHandle]) -> bool:
-    """Do these attributes, in time stamp order, go by regions as of their time (`message.deliver_as_of`)?"""
+    """Do these attributes, in time stamp order, go by subscriptions as of their time (`message.deliver_as_of`)?"""
     entry = instance.entry
     if federation.switch(DELAYED):
         return False  # who wants it is asked when its time has come, and not as of that time
+    if federation.channels.as_of:
+        return True
     return any(federation.catalog.available_to_attribute(entry, attribute) for attribute in sent)
 
 

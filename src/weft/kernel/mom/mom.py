@@ -7,8 +7,9 @@ same path as everybody's messages.  It is told of what concerns it during a turn
     provide_attribute_value_update   somebody wants the values of a MOM instance
     note                             MOM attributes have changed (`Turn.note`)
 
-Who acts: the node of a federate tells about that federate, because it counts what the federate sends and hears; the home
-tells about the federation, and takes all orders, because it gives commands their place.  What reaches another node is passed on.
+Who acts: the node of a federate tells about that federate, because it counts what the federate sends and hears, and takes
+orders about its time, which it alone keeps; the home tells about the federation, and takes all other orders, because it gives
+commands their place.  What reaches another node is passed on.
 
 `mom_objects` has the instances and their values, `mom_requests` the requests, `mom_services` adjustments and services,
 `mom_reports` what is reported unasked.
@@ -31,6 +32,7 @@ from weft.model.handles import FederateHandle, InteractionClassHandle, ObjectIns
 from weft.model.records import Source
 
 _REQUEST = "HLAinteractionRoot.HLAmanager.HLAfederate.HLArequest"
+_SERVICE = "HLAinteractionRoot.HLAmanager.HLAfederate.HLAservice"
 
 OnBehalf = Callable[[Step, FederateHandle, str, tuple[object, ...]], None]
 """Invokes a service in the name of a federate, or raises."""
@@ -75,7 +77,6 @@ _REGISTERS = ("register_object_instance", "register_object_instance_with_regions
 
 def commanded(step: Step, service: str, arguments: tuple[object, ...]) -> None:
     """A service of this member was carried out, at every node."""
-    federation = step.federation
     member = step.member
     if service in _REGISTERS:
         member.tally.registered += 1
@@ -85,9 +86,9 @@ def commanded(step: Step, service: str, arguments: tuple[object, ...]) -> None:
         step.note(member, "HLAautomaticResignAction")
     elif service == "set_switch" and arguments[0] == "service_reporting":
         if arguments[1]:
-            federation.observed[member.handle] = member
+            step.federation.observed[member.handle] = member
         else:
-            federation.observed.pop(member.handle, None)
+            step.federation.observed.pop(member.handle, None)
 
 
 # --- what the RTI is told -------------------------------------------------------------------------------------
@@ -102,12 +103,21 @@ def responsible(federation: Federation, what: str, arguments: tuple[object, ...]
         member = mom_objects.subject(federation, checked(ObjectInstanceHandle, arguments[0]))
     elif what == "receive_interaction":
         entry = federation.catalog.interaction_classes[checked(InteractionClassHandle, arguments[0])]
-        if any(ancestor.name == _REQUEST for ancestor in entry.lineage):
+        if _is_for_its_node(entry):
             try:
                 member = Parameters(federation, entry, checked(dict, arguments[1])).member()
             except ParameterError:
                 member = None
     return federation.home if member is None else member.node
+
+
+def _is_for_its_node(entry: InteractionClassEntry) -> bool:
+    """Does the node of the federate that it names act on it?"""
+    known = _known(entry)
+    if known is None:
+        return False
+    name = known.name.rpartition(".")
+    return name[0] == _REQUEST or (name[0] == _SERVICE and mom_services.is_judged_by_its_node(name[2]))
 
 
 def act(step: Step, what: str, arguments: tuple[object, ...], on_behalf: OnBehalf) -> None:

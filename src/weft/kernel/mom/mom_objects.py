@@ -20,7 +20,6 @@ from weft.kernel.message import advisories, discovery, pipeline, timed_deletion
 from weft.kernel.mom.mom_reports import encoded, report_file
 from weft.kernel.services import support, time_management
 from weft.kernel.state.federation import MOM_INSTANCES, Federation, Instance, Member, mom_handle
-from weft.kernel.state.mom_state import Counts
 from weft.kernel.state.region_state import Placement
 from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import GRANTED
@@ -59,9 +58,6 @@ def _attributes(class_name: str, periodic: bool) -> tuple[str, ...]:
     return tuple(a.name for a in given if (a.update_type == "Periodic") == periodic)
 
 
-handle_of = mom_handle
-
-
 def subject(federation: Federation, handle: ObjectInstanceHandle) -> Member | None:
     """The member that an HLAfederate instance is about; None for the federation's."""
     return federation.members.get(FederateHandle.of(handle.number - FIRST)) if handle.number > FIRST else None
@@ -86,7 +82,7 @@ def register(step: Step, member: Member | None) -> None:
         where = dict.fromkeys(plan.owners, placement.fixed or ())
         plan = discovery.placed_plan(federation, rti, entry, plan.owners, where)
     name = f"HLAfederation {federation.name}" if member is None else f"HLAfederate {member.name}"
-    instance = Instance(handle_of(member), name, entry, plan.owners, plan.knowledge, rti.handle)
+    instance = Instance(mom_handle(member), name, entry, plan.owners, plan.knowledge, rti.handle)
     instance.placement = placement
     federation.instances[instance.handle] = instance
     federation.objects.names[instance.name] = instance
@@ -110,7 +106,7 @@ def _placement(federation: Federation, member: Member | None) -> Placement | Non
 
 def remove(step: Step) -> None:
     federation = step.federation
-    instance = federation.instances.get(handle_of(step.member))
+    instance = federation.instances.get(mom_handle(step.member))
     if instance is None:
         return
     rti = federation.rti
@@ -124,7 +120,6 @@ def remove(step: Step) -> None:
 
 def reflect(step: Step, handle: ObjectInstanceHandle, attributes: Iterable[AttributeHandle]) -> None:
     """Update these attributes, as far as somebody subscribes to them."""
-    turn = step.turn
     federation = step.federation
     instance = federation.instances.get(handle)
     if instance is None:
@@ -143,11 +138,11 @@ def reflect(step: Step, handle: ObjectInstanceHandle, attributes: Iterable[Attri
                 if data is not None:
                     values[attribute] = data
     if values:
-        pipeline.update_attribute_values(Step(turn, federation, federation.rti), handle, values, b"")
+        pipeline.update_attribute_values(Step(step.turn, federation, federation.rti), handle, values, b"")
 
 
 def reflect_named(step: Step, member: Member | None, names: Iterable[str]) -> None:
-    instance = step.federation.instances.get(handle_of(member))
+    instance = step.federation.instances.get(mom_handle(member))
     if instance is not None:
         known = instance.entry.names
         reflect(step, instance.handle, [known[name] for name in names if name in known])
@@ -194,10 +189,6 @@ def modules_of(federation: Federation) -> list[Source]:
     """The sources of the federation's object model, without the MIM."""
     model = federation.catalog.model
     return [module.source for module in model.modules if module != model.mim]
-
-
-def _total(counts: Counts) -> int:
-    return sum(counts.values())
 
 
 def by_class(
@@ -251,12 +242,6 @@ def _bound_value(federation: Federation, value: TimeValue | None) -> bytes:
     return b"" if value is None else tso_queue.wrapped(federation, value).encode()
 
 
-def _lookahead(federation: Federation, member: Member) -> bytes:
-    if not member.timing.regulating:
-        return b""
-    return time_management.lookahead_of(federation, member).encode()
-
-
 _FEDERATE: dict[str, Callable[[Federation, Member], object]] = {
     "HLAfederateHandle": lambda f, m: m.handle,
     "HLAfederateName": lambda f, m: m.name,
@@ -267,20 +252,20 @@ _FEDERATE: dict[str, Callable[[Federation, Member], object]] = {
     "HLAtimeConstrained": lambda f, m: m.timing.constrained,
     "HLAtimeRegulating": lambda f, m: m.timing.regulating,
     "HLAasynchronousDelivery": lambda f, m: m.timing.asynchronous,
-    "HLAfederateState": lambda f, m: state_of(f, m),
+    "HLAfederateState": state_of,
     "HLAtimeManagerState": lambda f, m: "TimeGranted" if m.timing.mode == GRANTED else "TimeAdvancing",
     "HLAlogicalTime": lambda f, m: _bound_value(f, m.timing.time),
-    "HLAlookahead": _lookahead,
+    "HLAlookahead": lambda f, m: time_management.lookahead_of(f, m).encode() if m.timing.regulating else b"",
     "HLAGALT": lambda f, m: _bound_value(f, time_management.galt_value(m.node, f, m)),
     "HLALITS": lambda f, m: _bound_value(f, time_management.lits_value(m.node, f, m)),
     "HLAROlength": lambda f, m: m.waiting + len(m.timing.held),
     "HLATSOlength": lambda f, m: len(m.timing.queue),
-    "HLAreflectionsReceived": lambda f, m: _total(m.tally.reflections_received),
+    "HLAreflectionsReceived": lambda f, m: sum(m.tally.reflections_received.values()),
     "HLAupdatesSent": lambda f, m: m.tally.updates,
-    "HLAinteractionsReceived": lambda f, m: _total(m.tally.interactions_received),
-    "HLAinteractionsSent": lambda f, m: _total(m.tally.interactions_sent),
-    "HLAdirectedInteractionsReceived": lambda f, m: _total(m.tally.directed_received),
-    "HLAdirectedInteractionsSent": lambda f, m: _total(m.tally.directed_sent),
+    "HLAinteractionsReceived": lambda f, m: sum(m.tally.interactions_received.values()),
+    "HLAinteractionsSent": lambda f, m: sum(m.tally.interactions_sent.values()),
+    "HLAdirectedInteractionsReceived": lambda f, m: sum(m.tally.directed_received.values()),
+    "HLAdirectedInteractionsSent": lambda f, m: sum(m.tally.directed_sent.values()),
     "HLAobjectInstancesThatCanBeDeleted": lambda f, m: sum(can_delete(f, m).values()),
     "HLAobjectInstancesUpdated": lambda f, m: sum(updated(f, m).values()),
     "HLAobjectInstancesReflected": lambda f, m: sum(reflected(f, m).values()),

@@ -19,12 +19,13 @@ from weft.fom import EnumeratedType, standard_mim
 from weft.fom.catalog import InteractionClassEntry
 from weft.interest import Extent
 from weft.kernel.message import pipeline, recipients
-from weft.kernel.services import timed_changes
+from weft.kernel.services import object_management
 from weft.kernel.state.effects import Callback, Effect, Record
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.region_state import Extents
 from weft.kernel.state.step import Step
 from weft.kernel.time import tso_queue
+from weft.model.as_of import TIMED_SERVICES
 from weft.model.deliveries import DeliveredInteraction
 from weft.model.enums import ServiceGroup
 from weft.model.errors import EncodingError
@@ -42,16 +43,21 @@ _TARGETS = {"send_interaction": InteractionClassHandle, "update_attribute_values
 
 def heard(step: Step, name: str) -> InteractionClassEntry | None:
     """The class of a report, if anybody anywhere hears it."""
-    federation = step.federation
-    entry = federation.catalog.interaction_class_names.get(name)
+    entry = step.federation.catalog.interaction_class_names.get(name)
     if entry is None:
         return None
-    found = recipients.of_interaction(step, federation.rti, entry)
+    found = recipients.of_interaction(step, step.federation.rti, entry)
     return entry if found.here or found.posts else None
 
 
+def report(step: Step, name: str, **values: object) -> None:
+    """To whoever hears it."""
+    entry = heard(step, name)
+    if entry is not None:
+        send(step, entry, **values)
+
+
 def send(step: Step, entry: InteractionClassEntry, **values: object) -> None:
-    turn = step.turn
     federation = step.federation
     rti = federation.rti
     sent = {}
@@ -63,7 +69,7 @@ def send(step: Step, entry: InteractionClassEntry, **values: object) -> None:
                 sent[handle] = data
     rti.declared.sends[entry.handle] = None
     at = _place(federation, entry, values) if federation.ddm.regions else None
-    pipeline.send_interaction(Step(turn, federation, rti), entry.handle, sent, b"", at=at)
+    pipeline.send_interaction(Step(step.turn, federation, rti), entry.handle, sent, b"", at=at)
 
 
 def _place(federation: Federation, entry: InteractionClassEntry, values: dict[str, object]) -> Extents | None:
@@ -103,30 +109,25 @@ def _tame(value: object) -> object:
 
 def mom_exception(step: Step, sender: FederateHandle, service: str, why: str, parameter: bool) -> None:
     """A MOM interaction of that sender could not be acted on."""
-    entry = heard(step, f"{FEDERATE}.HLAreportMOMexception")
-    if entry is not None:
-        send(
-            step,
-            entry,
-            HLAfederate=sender,
-            HLAservice=service,
-            HLAexception=why,
-            HLAparameterError=parameter,
-        )
+    report(
+        step,
+        f"{FEDERATE}.HLAreportMOMexception",
+        HLAfederate=sender,
+        HLAservice=service,
+        HLAexception=why,
+        HLAparameterError=parameter,
+    )
 
 
 def federate_lost(step: Step, fault: str) -> None:
-    member = step.member
-    entry = heard(step, f"{FEDERATE}.HLAreportFederateLost")
-    if entry is not None:
-        send(
-            step,
-            entry,
-            HLAfederate=member.handle,
-            HLAfederateName=member.name,
-            HLAtimeStamp=step.federation.time.make_initial().encode(),
-            HLAfaultDescription=fault,
-        )
+    report(
+        step,
+        f"{FEDERATE}.HLAreportFederateLost",
+        HLAfederate=step.member.handle,
+        HLAfederateName=step.member.name,
+        HLAtimeStamp=step.federation.time.make_initial().encode(),
+        HLAfaultDescription=fault,
+    )
 
 
 # --- services and exceptions ----------------------------------------------------------------------------------
@@ -144,15 +145,13 @@ def refused(
     if member.handle in step.federation.observed:
         invoked(step, member, service, group, arguments, None, error)
     if member.switches.exception_reporting:
-        entry = heard(step, f"{FEDERATE}.HLAreportException")
-        if entry is not None:
-            send(
-                step,
-                entry,
-                HLAfederate=member.handle,
-                HLAservice=text_of_service(service, arguments),
-                HLAexception=text_of_error(error),
-            )
+        report(
+            step,
+            f"{FEDERATE}.HLAreportException",
+            HLAfederate=member.handle,
+            HLAservice=text_of_service(service, arguments),
+            HLAexception=text_of_error(error),
+        )
 
 
 def invoked(
@@ -165,17 +164,16 @@ def invoked(
     error: Exception | None = None,
 ) -> None:
     """A service was invoked by this member, or, without a group, at it: a callback."""
-    federation = step.federation
     entry = heard(step, SERVICE_INVOCATION)
-    file = report_file(federation, member)
+    file = report_file(step.federation, member)
     if entry is None and not file:
         return
     if service in _TARGETS:
         target = arguments[0]
         if type(target) is bytes:  # a server leaves the bytes of a handle as they came
             arguments = (_TARGETS[service](target), *arguments[1:])
-    arguments = _as_called(federation, service, arguments)
-    report: dict[str, object] = {
+    arguments = _as_called(step.federation, service, arguments)
+    told: dict[str, object] = {
         "HLAfederate": member.handle,
         "HLAservice": text_of_service(service, arguments),
         "HLAserviceType": (group_of(service) if group is None else group).value,
@@ -187,24 +185,27 @@ def invoked(
     }
     member.reports_made += 1
     if entry is not None:
-        send(step, entry, **report)
+        send(step, entry, **told)
     if file:
-        _record(step, member, file, report)
+        _record(step, member, file, told)
 
 
 def _as_called(federation: Federation, service: str, arguments: tuple[object, ...]) -> tuple[object, ...]:
     """Without what its node added."""
     if service == "delete_region":
         return arguments[:1]
+    if service in object_management.REGISTERS:
+        given = arguments[: object_management.REGISTERS[service]]
+        return given[:-1] if given[-1:] == (None,) else given
     if service == "commit_region_modifications" and arguments:
         rows = arguments[0]
         if type(rows) is tuple:
             arguments = (frozenset(handle for handle, _ in rows), *arguments[1:])
-    place = timed_changes.PLACES.get(service)
-    if place is not None and len(arguments) > place:
-        timed = arguments[place]
+    form = TIMED_SERVICES.get(service)
+    if form is not None and len(arguments) > form.place:
+        timed = arguments[form.place]
         if type(timed) is tuple:
-            arguments = (*arguments[:place], tso_queue.wrapped(federation, timed[0]))
+            arguments = (*arguments[: form.place], tso_queue.wrapped(federation, timed[0]))
     return arguments
 
 
@@ -222,13 +223,13 @@ def _plain(name: str) -> str:
     return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "_" for c in name[:60])
 
 
-def _record(step: Step, member: Member, file: str, report: dict[str, object]) -> None:
+def _record(step: Step, member: Member, file: str, told: dict[str, object]) -> None:
     """Into the file; it begins with whose it is."""
     if not member.recorded:
         member.recorded = True
         about = {"federation": step.federation.name, "federate": member.name, "type": member.kind}
         step.effects.append(Record(file, json.dumps(about | {"handle": member.handle.number})))
-    line = report | {"HLAfederate": member.handle.number, "seconds": step.now}
+    line = told | {"HLAfederate": member.handle.number, "seconds": step.now}
     step.effects.append(Record(file, json.dumps(line)))
 
 
@@ -238,13 +239,9 @@ def callbacks(step: Step, effects: Iterable[Effect]) -> None:
     observed = {m.session: m for m in federation.observed.values() if m.node == step.node}
     for effect in effects:
         if isinstance(effect, Callback) and effect.session in observed:
-            method = effect.method
-            delivery = effect.delivery
-            from_rti = (
-                isinstance(delivery, DeliveredInteraction) and delivery.producer == federation.rti.handle
-            )
-            if not from_rti:
-                invoked(step, observed[effect.session], method, None, effect.arguments, None)
+            told = effect.delivery
+            if not isinstance(told, DeliveredInteraction) or told.producer != federation.rti.handle:
+                invoked(step, observed[effect.session], effect.method, None, effect.arguments, None)
 
 
 # --- in words -------------------------------------------------------------------------------------------------

@@ -6,16 +6,15 @@ one report for each transportation of the object model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from weft.fom.catalog import InteractionClassEntry
 from weft.kernel.mom.mom_objects import can_delete, modules_of, reflected, updated
 from weft.kernel.mom.mom_parameters import ParameterError, Parameters
-from weft.kernel.mom.mom_reports import FEDERATE, FEDERATION, heard, send
+from weft.kernel.mom.mom_reports import FEDERATE, FEDERATION, heard, report, send
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.mom_state import Counts
 from weft.kernel.state.step import Step
-from weft.model.handles import AttributeHandle, ObjectClassHandle, ObjectInstanceHandle
+from weft.model.handles import AttributeHandle, Handle, ObjectClassHandle, ObjectInstanceHandle
 from weft.model.records import Source
 
 # --- declarations ---------------------------------------------------------------------------------------------
@@ -23,45 +22,33 @@ from weft.model.records import Source
 
 def publications(step: Step, member: Member, given: Parameters) -> None:
     declared = member.declared
-    entry = heard(step, f"{FEDERATE}.HLAreportObjectClassPublication")
-    if entry is not None:
-        rows = [
-            {"HLAobjectClass": cls, "HLAattributeList": list(attributes)}
-            for cls, attributes in declared.published.items()
-        ]
-        _each(step, member, entry, rows)
-    entry = heard(step, f"{FEDERATE}.HLAreportInteractionPublication")
-    if entry is not None:
-        sends = list(declared.sends)
-        send(step, entry, HLAfederate=member.handle, HLAinteractionClassList=sends)
-    entry = heard(step, f"{FEDERATE}.HLAreportDirectedInteractionPublication")
-    if entry is not None:
-        rows = [
-            {"HLAobjectClass": cls, "HLAinteractionClassList": list(classes)}
-            for cls, classes in declared.directs.items()
-        ]
-        _each(step, member, entry, rows)
+    _lists(step, member, "HLAreportObjectClassPublication", "HLAattributeList", declared.published)
+    report(
+        step,
+        f"{FEDERATE}.HLAreportInteractionPublication",
+        HLAfederate=member.handle,
+        HLAinteractionClassList=list(declared.sends),
+    )
+    name = "HLAreportDirectedInteractionPublication"
+    _lists(step, member, name, "HLAinteractionClassList", declared.directs)
 
 
 def subscriptions(step: Step, member: Member, given: Parameters) -> None:
     declared = member.declared
-    entry = heard(step, f"{FEDERATE}.HLAreportObjectClassSubscription")
-    if entry is not None:
-        _each(step, member, entry, _subscribed(member))
-    entry = heard(step, f"{FEDERATE}.HLAreportInteractionSubscription")
-    if entry is not None:
-        actives = dict(declared.receives)
-        for cls, regions in declared.receives_at.items():
-            actives[cls] = actives.get(cls, False) or any(regions.values())
-        received = [{"HLAinteractionClass": cls, "HLAactive": active} for cls, active in actives.items()]
-        send(step, entry, HLAfederate=member.handle, HLAinteractionClassList=received)
-    entry = heard(step, f"{FEDERATE}.HLAreportDirectedInteractionSubscription")
-    if entry is not None:
-        rows = [
-            {"HLAobjectClass": cls, "HLAinteractionClassList": list(classes)}
-            for cls, classes in declared.directed.items()
-        ]
-        _each(step, member, entry, rows)
+    _each(step, member, "HLAreportObjectClassSubscription", _subscribed(member))
+    actives = dict(declared.receives)
+    for cls, regions in declared.receives_at.items():
+        actives[cls] = actives.get(cls, False) or any(regions.values())
+    report(
+        step,
+        f"{FEDERATE}.HLAreportInteractionSubscription",
+        HLAfederate=member.handle,
+        HLAinteractionClassList=[
+            {"HLAinteractionClass": cls, "HLAactive": active} for cls, active in actives.items()
+        ],
+    )
+    name = "HLAreportDirectedInteractionSubscription"
+    _lists(step, member, name, "HLAinteractionClassList", declared.directed)
 
 
 def _subscribed(member: Member) -> list[dict[str, object]]:
@@ -79,12 +66,23 @@ def _subscribed(member: Member) -> list[dict[str, object]]:
     ]
 
 
-def _each(
-    step: Step, member: Member, entry: InteractionClassEntry, rows: Sequence[Mapping[str, object]]
+def _lists(
+    step: Step,
+    member: Member,
+    name: str,
+    parameter: str,
+    declared: Mapping[ObjectClassHandle, Iterable[Handle]],
 ) -> None:
+    rows = [{"HLAobjectClass": cls, parameter: list(handles)} for cls, handles in declared.items()]
+    _each(step, member, name, rows)
+
+
+def _each(step: Step, member: Member, name: str, rows: Sequence[Mapping[str, object]]) -> None:
     """One report for each row; one with a count of 0 if there is none."""
-    for row in rows or [{}]:
-        send(step, entry, HLAfederate=member.handle, HLAnumberOfClasses=len(rows), **row)
+    entry = heard(step, f"{FEDERATE}.{name}")
+    if entry is not None:
+        for row in rows or [{}]:
+            send(step, entry, HLAfederate=member.handle, HLAnumberOfClasses=len(rows), **row)
 
 
 # --- counts ---------------------------------------------------------------------------------------------------
@@ -94,12 +92,11 @@ Request = Callable[[Step, Member, Parameters], None]
 
 def _instances(name: str, counted: Callable[[Federation, Member], dict[ObjectClassHandle, int]]) -> Request:
     def answer(step: Step, member: Member, given: Parameters) -> None:
-        federation = step.federation
         entry = heard(step, f"{FEDERATE}.{name}")
         if entry is not None:
             counts = [
                 {"HLAobjectClass": cls, "HLAcount": count}
-                for cls, count in sorted(counted(federation, member).items())
+                for cls, count in sorted(counted(step.federation, member).items())
             ]
             send(step, entry, HLAfederate=member.handle, HLAobjectInstanceCounts=counts)
 
@@ -111,13 +108,12 @@ def _messages(name: str, list_name: str, counted: Callable[[Member], Counts]) ->
     keys = ("HLAinteractionClass", "HLAinteractionCount") if interactions else ("HLAobjectClass", "HLAcount")
 
     def answer(step: Step, member: Member, given: Parameters) -> None:
-        federation = step.federation
         entry = heard(step, f"{FEDERATE}.{name}")
         if entry is None:
             return
-        federation.count_up()
+        step.federation.count_up()
         held = sorted(counted(member).items())
-        for way in federation.catalog.transportations:
+        for way in step.federation.catalog.transportations:
             counts = [{keys[0]: cls, keys[1]: count} for (cls, used), count in held if used == way]
             values: dict[str, object] = {"HLAtransportation": way, list_name: counts}
             send(step, entry, HLAfederate=member.handle, **values)
@@ -129,14 +125,13 @@ def _messages(name: str, list_name: str, counted: Callable[[Member], Counts]) ->
 
 
 def instance_information(step: Step, member: Member, given: Parameters) -> None:
-    federation = step.federation
     handle = given.handle(ObjectInstanceHandle, "HLAobjectInstance")
     entry = heard(step, f"{FEDERATE}.HLAreportObjectInstanceInformation")
     if entry is None:
         return
     values: dict[str, object] = {"HLAobjectInstance": handle, "HLAownedInstanceAttributeList": []}
-    instance = federation.instances.get(handle)
-    known_class = None if instance is None else federation.known_class(member, instance)
+    instance = step.federation.instances.get(handle)
+    known_class = None if instance is None else step.federation.known_class(member, instance)
     if instance is not None and known_class is not None:
         owned = [a for a, owner in instance.owners.items() if owner is member]
         values["HLAownedInstanceAttributeList"] = owned
@@ -156,9 +151,8 @@ def _module(sources: list[Source], index: int) -> str:
 def federate_module(step: Step, member: Member, given: Parameters) -> None:
     index = given.number("HLAFOMmoduleIndicator")
     text = _module(list(member.modules), index)
-    entry = heard(step, f"{FEDERATE}.HLAreportFOMmoduleData")
-    if entry is not None:
-        send(step, entry, HLAfederate=member.handle, HLAFOMmoduleIndicator=index, HLAFOMmoduleData=text)
+    name = f"{FEDERATE}.HLAreportFOMmoduleData"
+    report(step, name, HLAfederate=member.handle, HLAFOMmoduleIndicator=index, HLAFOMmoduleData=text)
 
 
 def deadline_misses(step: Step, member: Member, given: Parameters) -> None:
@@ -215,18 +209,13 @@ OF_FEDERATE: dict[str, Request] = {
 
 
 def points(step: Step, given: Parameters) -> None:
-    entry = heard(step, f"{FEDERATION}.HLAreportSynchronizationPoints")
-    if entry is not None:
-        send(step, entry, HLAsyncPoints=list(step.federation.points))
+    report(step, f"{FEDERATION}.HLAreportSynchronizationPoints", HLAsyncPoints=list(step.federation.points))
 
 
 def point_status(step: Step, given: Parameters) -> None:
     """Of a point that is pending; of any other, that nobody is about it."""
     federation = step.federation
     label = given.text("HLAsyncPointName")
-    entry = heard(step, f"{FEDERATION}.HLAreportSynchronizationPointStatus")
-    if entry is None:
-        return
     point = federation.points.get(label)
     federates = []
     if point is not None:
@@ -236,22 +225,22 @@ def point_status(step: Step, given: Parameters) -> None:
             {"HLAfederate": handle, "HLAfederateSyncStatus": status.get(handle, "NoActivity")}
             for handle in federation.members
         ]
-    send(step, entry, HLAsyncPointName=label, HLAsyncPointFederates=federates)
+    name = f"{FEDERATION}.HLAreportSynchronizationPointStatus"
+    report(step, name, HLAsyncPointName=label, HLAsyncPointFederates=federates)
 
 
 def federation_module(step: Step, given: Parameters) -> None:
     index = given.number("HLAFOMmoduleIndicator")
     text = _module(modules_of(step.federation), index)
-    entry = heard(step, f"{FEDERATION}.HLAreportFOMmoduleData")
-    if entry is not None:
-        send(step, entry, HLAFOMmoduleIndicator=index, HLAFOMmoduleData=text)
+    name = f"{FEDERATION}.HLAreportFOMmoduleData"
+    report(step, name, HLAFOMmoduleIndicator=index, HLAFOMmoduleData=text)
 
 
 def mim_data(step: Step, given: Parameters) -> None:
-    entry = heard(step, f"{FEDERATION}.HLAreportMIMdata")
     mim = step.federation.catalog.model.mim
-    if entry is not None and mim is not None:
-        send(step, entry, HLAMIMdata=mim.source.data.decode("utf-8-sig", "replace"))
+    if mim is not None:
+        text = mim.source.data.decode("utf-8-sig", "replace")
+        report(step, f"{FEDERATION}.HLAreportMIMdata", HLAMIMdata=text)
 
 
 OF_FEDERATION: dict[str, Callable[[Step, Parameters], None]] = {

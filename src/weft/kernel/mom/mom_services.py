@@ -23,6 +23,7 @@ from weft.kernel.mom.mom_parameters import (
     time,
     transportation,
 )
+from weft.kernel.mom.mom_reports import camel
 from weft.kernel.services import ownership_transfers
 from weft.kernel.state import preconditions
 from weft.kernel.state.effects import Alarm
@@ -59,72 +60,52 @@ def _order(given: Parameters) -> OrderType:
     return order(given, "HLAsendOrder")
 
 
-SERVICES: dict[str, tuple[str, tuple[Taken, ...]]] = {
-    "HLAresignFederationExecution": (
-        "resign_federation_execution",
-        (lambda given: resign_action(given, "HLAresignAction"),),
-    ),
-    "HLAsynchronizationPointAchieved": ("synchronization_point_achieved", (plain("HLAlabel"),)),
-    "HLAfederateSaveBegun": ("federate_save_begun", ()),
-    "HLApublishObjectClassAttributes": ("publish_object_class_attributes", (_CLASS, _ATTRIBUTES)),
-    "HLAunpublishObjectClassAttributes": ("unpublish_object_class_attributes", (_CLASS, _ATTRIBUTES)),
-    "HLApublishInteractionClass": ("publish_interaction_class", (_INTERACTION,)),
-    "HLAunpublishInteractionClass": ("unpublish_interaction_class", (_INTERACTION,)),
-    "HLApublishObjectClassDirectedInteractions": (
-        "publish_object_class_directed_interactions",
-        (_CLASS, _INTERACTIONS),
-    ),
-    "HLAunpublishObjectClassDirectedInteractions": (
-        "unpublish_object_class_directed_interactions",
-        (_CLASS, _INTERACTIONS),
-    ),
-    "HLAsubscribeObjectClassAttributes": (
-        "subscribe_object_class_attributes",
-        (_CLASS, _ATTRIBUTES, constant(""), _ACTIVE),
-    ),
-    "HLAunsubscribeObjectClassAttributes": ("unsubscribe_object_class_attributes", (_CLASS, _ATTRIBUTES)),
-    "HLAsubscribeInteractionClass": ("subscribe_interaction_class", (_INTERACTION, _ACTIVE)),
-    "HLAunsubscribeInteractionClass": ("unsubscribe_interaction_class", (_INTERACTION,)),
-    "HLAsubscribeObjectClassDirectedInteractions": (
-        "subscribe_object_class_directed_interactions",
-        (_CLASS, _INTERACTIONS),
-    ),
-    "HLAunsubscribeObjectClassDirectedInteractions": (
-        "unsubscribe_object_class_directed_interactions",
-        (_CLASS, _INTERACTIONS),
-    ),
-    "HLAdeleteObjectInstance": (
-        "delete_object_instance",
-        (_INSTANCE, optional(plain("HLAtag"), "HLAtag", b""), optional(_TIME, "HLAtimeStamp", None)),
-    ),
-    "HLAlocalDeleteObjectInstance": ("local_delete_object_instance", (_INSTANCE,)),
-    "HLArequestAttributeTransportationTypeChange": (
-        "request_attribute_transportation_type_change",
-        (_INSTANCE, _ATTRIBUTES, _WAY),
-    ),
-    "HLArequestInteractionTransportationTypeChange": (
-        "request_interaction_transportation_type_change",
-        (_INTERACTION, _WAY),
-    ),
-    "HLAunconditionalAttributeOwnershipDivestiture": (
-        "unconditional_attribute_ownership_divestiture",
-        (_INSTANCE, _ATTRIBUTES, constant(b"")),
-    ),
-    "HLAenableTimeRegulation": ("enable_time_regulation", (interval("HLAlookahead"),)),
-    "HLAdisableTimeRegulation": ("disable_time_regulation", ()),
-    "HLAenableTimeConstrained": ("enable_time_constrained", ()),
-    "HLAdisableTimeConstrained": ("disable_time_constrained", ()),
-    "HLAtimeAdvanceRequest": ("time_advance_request", (_TIME,)),
-    "HLAtimeAdvanceRequestAvailable": ("time_advance_request_available", (_TIME,)),
-    "HLAnextMessageRequest": ("next_message_request", (_TIME,)),
-    "HLAnextMessageRequestAvailable": ("next_message_request_available", (_TIME,)),
-    "HLAflushQueueRequest": ("flush_queue_request", (_TIME,)),
-    "HLAenableAsynchronousDelivery": ("enable_asynchronous_delivery", ()),
-    "HLAdisableAsynchronousDelivery": ("disable_asynchronous_delivery", ()),
-    "HLAmodifyLookahead": ("modify_lookahead", (interval("HLAlookahead"),)),
-    "HLAchangeAttributeOrderType": ("change_attribute_order_type", (_INSTANCE, _ATTRIBUTES, _order)),
-    "HLAchangeInteractionOrderType": ("change_interaction_order_type", (_INTERACTION, _order)),
+_OF_ITS_TIME: dict[str, tuple[Taken, ...]] = {
+    "enable_time_regulation": (interval("HLAlookahead"),),
+    "disable_time_regulation": (),
+    "enable_time_constrained": (),
+    "disable_time_constrained": (),
+    "time_advance_request": (_TIME,),
+    "time_advance_request_available": (_TIME,),
+    "next_message_request": (_TIME,),
+    "next_message_request_available": (_TIME,),
+    "flush_queue_request": (_TIME,),
+    "enable_asynchronous_delivery": (),
+    "disable_asynchronous_delivery": (),
+    "modify_lookahead": (interval("HLAlookahead"),),
 }
+"""Services that only the federate's own node can judge."""
+_TAKES: dict[str, tuple[Taken, ...]] = {
+    **_OF_ITS_TIME,
+    "resign_federation_execution": (lambda given: resign_action(given, "HLAresignAction"),),
+    "synchronization_point_achieved": (plain("HLAlabel"),),
+    "federate_save_begun": (),
+    "publish_object_class_attributes": (_CLASS, _ATTRIBUTES),
+    "unpublish_object_class_attributes": (_CLASS, _ATTRIBUTES),
+    "publish_interaction_class": (_INTERACTION,),
+    "unpublish_interaction_class": (_INTERACTION,),
+    "publish_object_class_directed_interactions": (_CLASS, _INTERACTIONS),
+    "unpublish_object_class_directed_interactions": (_CLASS, _INTERACTIONS),
+    "subscribe_object_class_attributes": (_CLASS, _ATTRIBUTES, constant(""), _ACTIVE),
+    "unsubscribe_object_class_attributes": (_CLASS, _ATTRIBUTES),
+    "subscribe_interaction_class": (_INTERACTION, _ACTIVE),
+    "unsubscribe_interaction_class": (_INTERACTION,),
+    "subscribe_object_class_directed_interactions": (_CLASS, _INTERACTIONS),
+    "unsubscribe_object_class_directed_interactions": (_CLASS, _INTERACTIONS),
+    "delete_object_instance": (
+        _INSTANCE,
+        optional(plain("HLAtag"), "HLAtag", b""),
+        optional(_TIME, "HLAtimeStamp", None),
+    ),
+    "local_delete_object_instance": (_INSTANCE,),
+    "request_attribute_transportation_type_change": (_INSTANCE, _ATTRIBUTES, _WAY),
+    "request_interaction_transportation_type_change": (_INTERACTION, _WAY),
+    "unconditional_attribute_ownership_divestiture": (_INSTANCE, _ATTRIBUTES, constant(b"")),
+    "change_attribute_order_type": (_INSTANCE, _ATTRIBUTES, _order),
+    "change_interaction_order_type": (_INTERACTION, _order),
+}
+SERVICES = {f"HLA{camel(service)}": (service, takes) for service, takes in _TAKES.items()}
+"""By the name of the interaction: the service, and what takes its arguments out of the parameters."""
 # The parameter says which of two services it is.
 _INDICATED = {
     "HLAfederateSaveComplete": ("federate_save_complete", "federate_save_not_complete"),
@@ -142,6 +123,10 @@ def service_command(name: str, given: Parameters) -> Command:
 
 def is_service(name: str) -> bool:
     return name in SERVICES or name in _INDICATED
+
+
+def is_judged_by_its_node(name: str) -> bool:
+    return name in SERVICES and SERVICES[name][0] in _OF_ITS_TIME
 
 
 # --- adjustments ----------------------------------------------------------------------------------------------
@@ -189,7 +174,6 @@ ADJUSTMENTS = ("HLAsetTiming", "HLAmodifyAttributeState", "HLAsetSwitches")
 
 
 def adjust(step: Step, what: str, *arguments: object) -> None:
-    federation = step.federation
     if what == "timing":
         _set_timing(step, checked(int, arguments[0]))
     elif what == "attribute":
@@ -202,33 +186,30 @@ def adjust(step: Step, what: str, *arguments: object) -> None:
         )
     elif what == GRANTED_ALONE:
         step.member.switches.non_regulated_grant = True
-    elif federation.switch(what) != arguments[0]:
-        federation.switches[what] = checked(bool, arguments[0])
+    elif step.federation.switch(what) != arguments[0]:
+        step.federation.switches[what] = checked(bool, arguments[0])
         step.note(None, "HLAautoProvide")
 
 
 def _set_timing(step: Step, period: int) -> None:
-    federation = step.federation
     member = step.member
     member.report_period = period
     if period and member.node == step.node:
-        federation.mom.due[member.handle] = step.now + period
+        step.federation.mom.due[member.handle] = step.now + period
         step.effects.append(Alarm(member.session, step.now + period, recurring=True))
     else:
-        federation.mom.due.pop(member.handle, None)
+        step.federation.mom.due.pop(member.handle, None)
 
 
 def _set_ownership(step: Step, handle: ObjectInstanceHandle, attribute: AttributeHandle, owned: bool) -> None:
     """Nobody is told: neither the one who gains nor the one who loses."""
-    federation = step.federation
     member = step.member
-    instance = preconditions.known_instance(federation, member, handle)
-    preconditions.known_attributes(federation, member, instance, [attribute])
+    instance, _ = preconditions.instance_attributes(step, handle, [attribute])
     name = instance.entry.attributes[attribute].name
     owner = instance.owners.get(attribute)
-    if owner is federation.rti:
+    if owner is step.federation.rti:
         raise AttributeNotOwned(f"{name} of {instance.name!r} belongs to the RTI")
-    known_class = federation.known_class(member, instance)
+    known_class = step.federation.known_class(member, instance)
     if owned and attribute not in member.declared.published.get(known_class or instance.entry.handle, {}):
         raise AttributeNotPublished(f"{member!r} does not publish {name}, so it cannot own it")
     if not owned and owner is not member:

@@ -9,7 +9,7 @@ from weft.kernel.node.command_log import Commands
 from weft.kernel.node.directory import Directory, Executions
 from weft.kernel.node.peers import Peers
 from weft.kernel.services import timed_changes
-from weft.kernel.state.effects import Refuse, Transmit
+from weft.kernel.state.effects import Notice, Refuse, Transmit
 from weft.kernel.state.parcels import (
     Answer,
     Claim,
@@ -38,6 +38,8 @@ from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.kernel.time import grants, stamps
 from weft.model.deliveries import Removal, delivery_from
+from weft.model.errors import SettingsError
+from weft.model.log_text import ERROR, LogText
 
 
 class Arrivals:
@@ -90,7 +92,11 @@ class Arrivals:
     def stumbled(self, turn: Turn, sender: str, parcel: object, error: Exception) -> None:
         """An error of ours in handling a parcel."""
         doing = f"{type(parcel).__name__} from node {sender!r}"
-        turn.effects.append(faults.fault(error, doing, peer=sender))
+        if isinstance(parcel, Welcome) and isinstance(error, SettingsError):
+            told = LogText(str(error), "cannot-take-part", ERROR, peer=sender, federation=parcel.federation)
+            turn.effects.append(Notice(told))
+        else:
+            turn.effects.append(faults.fault(error, doing, peer=sender))
         if isinstance(parcel, Welcome):
             self._peers.lose(turn, sender, parcel.federation, parcel.execution, error)
         elif isinstance(parcel, (Request, Claim, Locate, Release)):

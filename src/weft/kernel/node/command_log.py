@@ -71,12 +71,18 @@ class Commands:
         service: str,
         arguments: tuple[Any, ...],
     ) -> None:
-        """At the home: a service that the MOM invokes in a federate's name; one that is refused leaves nothing behind."""
+        """A service that the MOM invokes in a federate's name, at the home, or, if only the federate's own node can judge it,
+        there; one that is refused leaves nothing behind.
+        """
         turn = step.turn
         before = len(step.effects)
         told = turn.told
+        asked = Invocation(None, federate, service, arguments)
         try:
-            self.carry_out(step, Invocation(None, federate, service, arguments))
+            if SERVICES[service].control:
+                self.carry_out(step, asked)
+            else:
+                self._invoke(step, asked, False)
         except (RTIexception, TypeError, AttributeError) as error:
             del step.effects[before:]
             turn.told = told
@@ -115,8 +121,8 @@ class Commands:
             self._went(acting, fault, caller)
         if federation.orders.flush is not None and not self._replaying:
             self.multi_step.flush(acting)
-        if federation.channels.multicast and not self._replaying:
-            self._listen(acting)
+        if federation.channels.attended and not self._replaying:
+            self._attend(acting)
         if federation.saves.saving is not None or federation.saves.restoring is not None:
             member = acting.member
             session = self._here.sessions.get(member.session) if member.node == self._here.name else None
@@ -142,10 +148,7 @@ class Commands:
         acting = step if step.member is member else Step(step.turn, federation, member)
         observed = member.handle in federation.observed
         entry = SERVICES[service]
-        if entry.control or federation.home == self._here.name:
-            value = entry.function(acting, *arguments)
-        else:
-            value = self._do_locally(acting, service, arguments)
+        value = entry.function(acting, *arguments)
         if federation.saves.successor is not None:
             acting = self._succeed(acting, federation.saves.successor)
             federation = acting.federation
@@ -153,7 +156,8 @@ class Commands:
         mom.commanded(acting, service, arguments)
         recorder = federation.recorder
         if recorder is not None:
-            call_rows.carried_out(recorder, federation.sequence + 1)
+            if entry.control:
+                call_rows.carried_out(recorder, federation.sequence + 1)
             if member.node == self._here.name and not self._replaying and service not in INTERNAL:
                 call_rows.called(acting, recorder, service, entry.group, arguments, value)
         if replies and (observed or member.handle in federation.observed):
@@ -194,23 +198,13 @@ class Commands:
             self._replaying = False
         return federation
 
-    def _listen(self, step: Step) -> None:
+    def _attend(self, step: Step) -> None:
         """What members here subscribe to may have changed, and with it the multicast groups that this node is to be in."""
         federation = step.federation
         if self._here.federations.get(federation.name) is federation:
-            federation.channels.listen(step)
-        else:
+            federation.channels.attend(step)
+        elif federation.channels.multicast:
             step.effects.append(Listen(federation.name, ()))
-
-    def _do_locally(self, step: Step, service: str, arguments: tuple[object, ...]) -> object:
-        """A service that only the member's own node can judge, invoked by the MOM: the home could not refuse it."""
-        try:
-            return SERVICES[service].function(step, *arguments)
-        except RTIexception as error:
-            if step.member.node == self._here.name:
-                entry = SERVICES[service]
-                mom_reports.refused(step, service, entry.group, arguments, error)
-            return None
 
     # --- those who come and go --------------------------------------------------------------------------------
 

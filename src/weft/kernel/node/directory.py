@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from weft.kernel.ddm.channels import lacking
 from weft.kernel.federation.founding import found
 from weft.kernel.federation.operator import STEER
 from weft.kernel.federation.snapshot import restored
@@ -37,6 +38,7 @@ from weft.model.errors import (
     FederationExecutionAlreadyExists,
     FederationExecutionDoesNotExist,
     RTIexception,
+    SettingsError,
 )
 from weft.model.records import FederationExecutionInformation, FederationExecutionMemberInformation, Source
 
@@ -116,6 +118,10 @@ class Executions:
 
     def welcomed(self, welcome: Welcome) -> Federation:
         """A federation that has its home elsewhere, or had it here before this node was started again."""
+        again = welcome.home == self._here.name
+        why = lacking(welcome.data.get("strategy"), self._here.name, welcome.federation, again)
+        if why:
+            raise SettingsError(why)
         federation = restored(welcome.data)
         federation.execution = welcome.execution
         federation.home = federation.rti.node = welcome.home

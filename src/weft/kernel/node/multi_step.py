@@ -38,8 +38,7 @@ class MultiStep:
                 turn.queued = False
                 for federation in list(self._here.federations.values()):
                     grants.queued(Step(turn, federation, federation.rti))
-            orders, turn.orders = turn.orders, None
-            for federation, member, command, arguments in orders or ():
+            for federation, member, command, arguments in turn.take_orders() or ():
                 if self._here.federations.get(federation.name) is federation:
                     asked = Invocation(None, member.handle, command, arguments)
                     self._commands.order(Step(turn, federation, member), asked)

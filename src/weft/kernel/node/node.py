@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft.kernel.ddm import adapting
 from weft.kernel.federation import operator, timed_saves
 from weft.kernel.federation.operator import STEER
 from weft.kernel.message import fast_lanes, timed_deletion, update_rates
@@ -39,7 +40,7 @@ from weft.kernel.node.recording import NodeRecording
 from weft.kernel.node.service_table import RESIGN_LOST, SERVICES
 from weft.kernel.qos import consumers
 from weft.kernel.recording import call_rows, message_rows
-from weft.kernel.services import data_distribution, timed_changes
+from weft.kernel.services import data_distribution, object_management, timed_changes
 from weft.kernel.state import preconditions
 from weft.kernel.state.effects import Callback, Effect, Refuse, Reply, Transmit
 from weft.kernel.state.federation import Absence
@@ -50,6 +51,7 @@ from weft.kernel.state.turn import Turn
 from weft.kernel.survey.status import status
 from weft.kernel.survey.survey import Surroundings, survey
 from weft.kernel.time import blocking
+from weft.model.as_of import TIMED_SERVICES
 from weft.model.errors import (
     FederateAlreadyExecutionMember,
     FederateNotExecutionMember,
@@ -175,7 +177,9 @@ class Node:
         for federation in self.federations.values():
             waited = blocking.next_due(federation, self.name)
             missed = consumers.next_due(federation) if federation.qos.attended else None
-            for due in (mom_objects.next_due(federation), update_rates.next_due(federation), waited, missed):
+            adapts = adapting.due(federation)
+            periodic = mom_objects.next_due(federation)
+            for due in (periodic, update_rates.next_due(federation), waited, missed, adapts):
                 if due is not None and (soonest is None or due < soonest):
                     soonest = due
         return soonest
@@ -196,6 +200,9 @@ class Node:
         if federation.paces is not None:
             update_rates.release(step)
         blocking.remind(step)
+        learner = federation.channels.adapting
+        if learner is not None:
+            learner.tick(step)
         for attended in list(federation.qos.attended.values()):
             attended.tick(step.turn)
 
@@ -230,12 +237,14 @@ class Node:
                     timed_saves.prepare(self.name, federation, member, arguments)
                 if service == "delete_object_instance" and len(arguments) > 2 and arguments[2] is not None:
                     arguments = timed_deletion.prepare(federation, member, arguments)
-                elif service in timed_changes.PLACES:
+                elif service in TIMED_SERVICES:
                     if service == data_distribution.COMMIT:
                         arguments = data_distribution.prepare(federation, member, arguments)
                     arguments = timed_changes.prepare(federation, member, service, number, arguments)
                 elif service == "delete_region":
                     arguments = (*arguments, federation.clock.horizon.past)
+                elif federation.ddm.timed and service in object_management.REGISTERS:
+                    arguments = object_management.prepare(service, arguments, federation.clock.horizon.past)
                 asked = Invocation(Caller(self.name, session, number), member.handle, service, arguments)
                 self.commands.order(step, asked)
             else:
@@ -255,7 +264,7 @@ class Node:
         except Exception as error:
             return self._failed(Turn(self.name, now), session, number, service, error)
         if turn.told is None and not federation.observed and not self.holding and not turn.unfinished():
-            if federation.recorder is not None and not turn.recorded and len(turn.effects) > 1:
+            if federation.recorder is not None and len(turn.effects) > 1:
                 self._recording.note(turn, turn.effects)
             return turn.effects
         return self._end(turn)
@@ -310,6 +319,10 @@ class Node:
                 step = Step(turn, federation, federation.rti)
                 if what == ORDERS_USED:
                     self.commands.order_by_rti(step, what, arguments)
+                    continue
+                if what == adapting.TRAFFIC_TOLD:
+                    if federation.channels.adapting is not None and federation.home == self.name:
+                        federation.channels.adapting.told(arguments)
                     continue
                 node = mom.responsible(federation, what, arguments)
                 if node == self.name:

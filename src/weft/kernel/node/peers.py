@@ -35,7 +35,7 @@ from weft.kernel.state.sessions import NodeState, Waiting
 from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.kernel.time import galt_exchange, grants
-from weft.model.errors import TRY_AGAIN, NotConnected, RTIexception, RTIinternalError
+from weft.model.errors import TRY_AGAIN, NotConnected, RTIexception, RTIinternalError, SettingsError
 
 
 class Peers:
@@ -107,6 +107,8 @@ class Peers:
         So its members here are told that they have lost it, as is the home; who joins again begins with what the home knows.
         """
         why = f"node {self._here.name!r} made an error and lost federation {name!r}: {error!r}"
+        if isinstance(error, SettingsError):  # no error of the RTI's own: the node is not set up for it
+            why = str(error)
         known = self._here.federations.get(name)
         if known is not None and known.home == home and known.execution == execution:
             self._orphaned(Step(turn, known, known.rti), why)

@@ -73,7 +73,7 @@ class _Standing:
             if region.owner == member.handle:
                 self._region(region)
         self._declared()
-        self._declared_with_regions()
+        self._declared_otherwise()
         self._forgotten()
         self._times(effects)
 
@@ -116,10 +116,14 @@ class _Standing:
             self._row("declare", "publish_object_class_directed_interactions", ("class", name), ("items", ()))
         for object_class, wishes in declared.subscribed.items():
             entry = catalog.object_classes[object_class]
-            for wish in dict.fromkeys(wishes.values()):
-                items = _names(entry, [one for one, how in wishes.items() if how == wish])
+            timed = declared.timed.of_class(object_class)  # these come below
+            lasting = {one: how for one, how in wishes.items() if one not in timed}
+            for wish in dict.fromkeys(lasting.values()):
+                items = _names(entry, [one for one, how in lasting.items() if how == wish])
                 self._row("declare", _ATTRIBUTES, ("class", entry.name), ("items", items), more=_rate(wish))
         for interaction in declared.receives:
+            if declared.timed_receives.of_class(interaction):
+                continue
             name = catalog.interaction_classes[interaction].name
             self._row("declare", _INTERACTION, ("class", name), ("items", ()))
         for object_class in declared.directed:
@@ -128,19 +132,24 @@ class _Standing:
                 "declare", "subscribe_object_class_directed_interactions", ("class", name), ("items", ())
             )
 
-    def _declared_with_regions(self) -> None:
+    def _declared_otherwise(self) -> None:
+        """With regions, or as of a time."""
         declared, catalog = self.member.declared, self.federation.catalog
-        held: dict[tuple[Any, Any, RegionHandle], Any] = {}
-        timed: dict[tuple[Any, Any, RegionHandle], SpaceTime[Any]] = {}
+        held: dict[tuple[Any, Any, RegionHandle | None], Any] = {}
+        timed: dict[tuple[Any, Any, RegionHandle | None], SpaceTime[Any]] = {}
         for object_class, of_class in declared.subscribed_at.items():
             for attribute, regions in of_class.items():
                 held |= {(object_class, attribute, region): wish for region, wish in regions.items()}
         for interaction, at in declared.receives_at.items():
-            held |= {(interaction, None, region): True for region in at}
+            held |= {(interaction, None, region): active for region, active in at.items()}
         for object_class, lines in declared.timed.of.items():
             timed |= {(object_class, attribute, region): line for (attribute, region), line in lines.items()}
         for interaction, lines_of in declared.timed_receives.of.items():
             timed |= {(interaction, None, region): line for (_, region), line in lines_of.items()}
+        for kind, attribute, region in timed:
+            if region is None:
+                now = declared.receives if attribute is None else declared.subscribed.get(kind, {})
+                held[kind, attribute, None] = now.get(kind if attribute is None else attribute)
         for key in dict.fromkeys((*held, *timed)):
             kind, attribute, region = key
             entry: Any
@@ -152,17 +161,16 @@ class _Standing:
                 items = _names(entry, [attribute])
             said = False
             for time, how in _history(timed.get(key), held.get(key)):
-                said = said or bool(how)
+                said = said or how is not None
                 if not said:
                     continue  # not yet
-                way = service if how else f"un{service}"
-                more: dict[str, Any] = {
-                    "region": region.number,
-                    **(_rate(how) if isinstance(how, AttributeWish) else {}),
-                }
+                way = service if how is not None else f"un{service}"
+                more: dict[str, Any] = _rate(how) if isinstance(how, AttributeWish) else {}
+                if region is not None:
+                    way, more = f"{way}_with_regions", {"region": region.number, **more}
                 self._row(
                     "declare",
-                    f"{way}_with_regions",
+                    way,
                     ("class", entry.name),
                     ("items", items),
                     time=time,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from weft.kernel.ddm import adapting
 from weft.kernel.federation import membership, operator, restore, save, synchronization, timed_saves
 from weft.kernel.message import (
     causal_order,
@@ -25,9 +26,11 @@ from weft.kernel.services import (
     declaration,
     object_management,
     ownership,
+    publications,
     support,
     time_management,
 )
+from weft.kernel.time import grants
 from weft.model.enums import ServiceGroup
 
 RESIGN = "resign_federation_execution"
@@ -48,6 +51,8 @@ INTERNAL = frozenset(
         causal_views.VIEW_ENDS,
         causal_views.VIEW_BEGINS,
         *operator.COMMANDS,
+        *adapting.COMMANDS,
+        grants.PUBLICATIONS_DUE,
     ]
 )
 """Commands that are no service of the standard: the RTI gives them itself."""
@@ -164,6 +169,7 @@ SERVICES: dict[str, Service] = {
         "subscribe_object_class_directed_interactions",
         "unsubscribe_object_class_directed_interactions",
     ),
+    **_control(_DECLARATION, publications, grants.PUBLICATIONS_DUE),
     **_control(
         _OBJECT,
         object_management,
@@ -264,6 +270,7 @@ SERVICES: dict[str, Service] = {
     **_control(_OBJECT, causal_order, causal_order.ORDERS_USED),
     **_control(_OBJECT, causal_views, causal_views.VIEW_ENDS, causal_views.VIEW_BEGINS),
     **_control(_FEDERATION, operator, *operator.COMMANDS),
+    **_control(_DDM, adapting, *adapting.COMMANDS),
     **_control(_SUPPORT, support, "set_switch", "set_automatic_resign_directive"),
     **_local(
         _SUPPORT, support, *_LOOK_UPS, "get_switch", "get_federation_switch", "get_automatic_resign_directive"

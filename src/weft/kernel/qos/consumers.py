@@ -20,7 +20,7 @@ from weft.channel.scheduling.urgency import Urgency
 from weft.channel.timers import Timer, Timers
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
 from weft.kernel.mom import mom_reports
-from weft.kernel.qos.correlation import Group
+from weft.kernel.qos.correlation import Group, class_handle
 from weft.kernel.recording import callback_rows
 from weft.kernel.recording.callback_rows import UNSCHEDULED
 from weft.kernel.state.callback_queue import CORRELATED, MISSED
@@ -394,20 +394,17 @@ class Qos:
 
     def report(self, turn: Turn, class_name: str, sender: str, deadline: float, late: float) -> None:
         """To those who hear of it by the MOM."""
-        step = Step(turn, self.federation, self.federation.rti)
-        entry = mom_reports.heard(step, REPORT)
-        if entry is not None:
-            mom_reports.send(
-                step,
-                entry,
-                HLAfederate=self.member.handle,
-                WeftClass=class_name,
-                WeftSender=sender,
-                WeftDeadline=_microseconds(deadline),
-                WeftLate=_microseconds(late),
-                WeftMisses=self.missed.get(class_name, 0),
-                WeftMissesInAll=sum(self.missed.values()),
-            )
+        mom_reports.report(
+            Step(turn, self.federation, self.federation.rti),
+            REPORT,
+            HLAfederate=self.member.handle,
+            WeftClass=class_name,
+            WeftSender=sender,
+            WeftDeadline=_microseconds(deadline),
+            WeftLate=_microseconds(late),
+            WeftMisses=self.missed.get(class_name, 0),
+            WeftMissesInAll=sum(self.missed.values()),
+        )
 
     def _name(self, source: FederateHandle | None) -> str:
         found = None if source is None else self.federation.members.get(source)
@@ -511,7 +508,6 @@ def left(federation: Federation, member: Member) -> None:
 
 def restored(step: Step, schedule: ClassSchedule) -> None:
     """The federation is another, made of a save: its members here have the QoS of then."""
-    turn = step.turn
     federation = step.federation
     for member in list(federation.members.values()):
         if member.node == step.node:
@@ -519,7 +515,7 @@ def restored(step: Step, schedule: ClassSchedule) -> None:
             if asked is not None or (schedule and concerns(schedule, federation, member)):
                 made = begin(federation, member, schedule)
                 if asked is not None:
-                    made.take_data(turn, asked)
+                    made.take_data(step.turn, asked)
                     member.saved_qos = None
 
 
@@ -533,10 +529,6 @@ def next_due(federation: Federation) -> float | None:
 
 
 # --- small things ---------------------------------------------------------------------------------------------
-
-
-def class_handle(word: str, number: int) -> Handle:
-    return InteractionClassHandle.of(number) if word == "interaction" else ObjectClassHandle.of(number)
 
 
 def _word(kind: Handle) -> str:

@@ -151,7 +151,9 @@ def _pattern(data: Sequence[object]) -> Pattern:
         or not isinstance(sender, str)
     ):
         raise ChannelError(f"{str(data)[:100]} names no class to wait for; see docs/explanation/urgency.md")
-    kind: Handle = (
-        InteractionClassHandle.of(number) if word == "interaction" else ObjectClassHandle.of(number)
-    )
-    return Pattern(kind, frozenset([AttributeHandle.of(one) for one in attributes]), sender)
+    named = frozenset([AttributeHandle.of(one) for one in attributes])
+    return Pattern(class_handle(str(word), number), named, sender)
+
+
+def class_handle(word: str, number: int) -> Handle:
+    return InteractionClassHandle.of(number) if word == "interaction" else ObjectClassHandle.of(number)

@@ -12,10 +12,10 @@ from typing import TypeGuard
 from weft.channel.qos import DEEPEST
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
 from weft.kernel.qos import consumers
-from weft.kernel.qos.correlation import Group
+from weft.kernel.qos.correlation import Group, class_handle
 from weft.kernel.state import preconditions
 from weft.kernel.state.effects import LEAST_URGENT
-from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.federation import Federation
 from weft.kernel.state.step import Step
 from weft.model.errors import AttributeNotDefined, ChannelError, RTIinternalError
 from weft.model.handles import AttributeHandle, Handle, InteractionClassHandle, ObjectClassHandle
@@ -39,21 +39,18 @@ def set_class_qos(
     step: Step, word: str, number: int, urgency: Sequence[int | float | None] | None, deadline: float
 ) -> None:
     """For a class and those below it; no urgency and a deadline of 0: as if nothing had been said."""
-    federation = step.federation
     kind = _class_handle(word, number)
-    _entry(federation, kind)
+    _entry(step.federation, kind)
     _check(urgency, deadline)
-    found = _of(federation, step.member)
-    found.say(kind, consumers.Wish(consumers.urgency_from(urgency), float(deadline)))
+    _of(step).say(kind, consumers.Wish(consumers.urgency_from(urgency), float(deadline)))
 
 
 def query_qos(step: Step) -> JsonObject:
     """What holds for this federate: of each class urgency, deadline and misses, in plain data."""
-    federation = step.federation
-    found = _of(federation, step.member)
+    found = _of(step)
     classes = []
     for kind, wish in found.classes.items():
-        entry = _entry(federation, kind)
+        entry = _entry(step.federation, kind)
         said, deadline = wish.data()
         classes.append({"class": entry.name, "urgency": said, "deadline": deadline})
     return {
@@ -67,14 +64,12 @@ def query_qos(step: Step) -> JsonObject:
 
 def correlate(step: Step, asked: Sequence[Json], singly: bool, number: int) -> int:
     """The number by which its callbacks name it: that given, or with 0 one that is free."""
-    federation = step.federation
-    member = step.member
-    _check_classes(federation, asked)
-    found = _of(federation, member)
+    _check_classes(step.federation, asked)
+    found = _of(step)
     if type(number) is not int or number < 0 or number in found.groups:
         raise RTIinternalError(f"correlate: {number!r} cannot be the number of another group; give 0")
     if len(found.groups) >= MOST_GROUPS:
-        raise RTIinternalError(f"correlate: {member!r} has {MOST_GROUPS} groups; cancel some")
+        raise RTIinternalError(f"correlate: {step.member!r} has {MOST_GROUPS} groups; cancel some")
     try:
         return found.correlate(step.turn, asked, bool(singly), number)
     except (ChannelError, TypeError, ValueError) as error:
@@ -82,26 +77,27 @@ def correlate(step: Step, asked: Sequence[Json], singly: bool, number: int) -> i
 
 
 def correlate_singly(step: Step, number: int, singly: bool) -> None:
-    _group(step.federation, step.member, number).singly = bool(singly)
+    _group(step, number).singly = bool(singly)
 
 
 def cancel_correlation(step: Step, number: int) -> None:
     """What its group has is dropped; a callback that was issued still comes."""
-    member = step.member
-    _group(step.federation, member, number).stop()
-    del _of(step.federation, member).groups[number]
+    _group(step, number).stop()
+    del _of(step).groups[number]
 
 
-def _of(federation: Federation, member: Member) -> consumers.Qos:
-    found = consumers.begin(federation, member, federation.qos.schedule)
+def _of(step: Step) -> consumers.Qos:
+    found = consumers.begin(step.federation, step.member, step.federation.qos.schedule)
     found.listens = True
     return found
 
 
-def _group(federation: Federation, member: Member, number: int) -> Group:
-    found = _of(federation, member).groups.get(number)
+def _group(step: Step, number: int) -> Group:
+    found = _of(step).groups.get(number)
     if found is None:
-        raise RTIinternalError(f"{member!r} has no correlation {number!r}; correlate returned its number")
+        raise RTIinternalError(
+            f"{step.member!r} has no correlation {number!r}; correlate returned its number"
+        )
     return found
 
 
@@ -129,7 +125,7 @@ def _check(urgency: object, deadline: object) -> None:
 def _class_handle(word: object, number: object) -> Handle:
     if not isinstance(word, str) or word not in ("interaction", "object") or not _is_number(number):
         raise RTIinternalError(f"{str(word)[:100]!r}, {str(number)[:100]!r} is no class")
-    return consumers.class_handle(word, number)
+    return class_handle(word, number)
 
 
 def _is_number(number: object) -> TypeGuard[int]:

@@ -10,6 +10,7 @@ from weft.kernel.recording.row_shapes import bounds_of, plain
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
+from weft.model.as_of import TIMED_SERVICES
 from weft.model.deliveries import message_number
 from weft.model.enums import ServiceGroup
 from weft.model.handles import (
@@ -51,38 +52,27 @@ def called(
     value: Any,
 ) -> None:
     """A federate here has called a service, and it has been carried out."""
-    with recorder:
-        _called(step, recorder, service, group, arguments, value)
-
-
-def _called(
-    step: Step,
-    recorder: Recorder,
-    service: str,
-    group: ServiceGroup,
-    arguments: tuple[Any, ...],
-    value: Any,
-) -> None:
     turn = step.turn
     member = step.member
     if service in SENDS or group is ServiceGroup.SUPPORT_SERVICES or member is step.federation.rti:
         return
-    if service in _REQUESTS:
-        time = arguments[0].value
-        more = lookahead(member.timing.lookahead_from(time)) if member.timing.regulating else None
-        note(turn, recorder, plain("request", service, member), time=time, more=more, member=member)
-    elif service in _TIMES:
-        more = lookahead(arguments[0].value) if arguments else None
-        note(turn, recorder, plain("request", service, member), more=more, member=member)
-    elif service in _REGIONS:
-        _region(step, recorder, service, arguments, value)
-    elif "publish" in service or "subscribe" in service:
-        _declared(step, recorder, service, arguments)
-    elif service == "retract":
-        row = plain("retract", service, member, ("source", member.handle.number))
-        note(turn, recorder, row, message_number(arguments[0]), member=member)
-    else:
-        _any_other(step, recorder, service, arguments, value)
+    with recorder:
+        if service in _REQUESTS:
+            time = arguments[0].value
+            more = lookahead(member.timing.lookahead_from(time)) if member.timing.regulating else None
+            note(turn, recorder, plain("request", service, member), time=time, more=more, member=member)
+        elif service in _TIMES:
+            more = lookahead(arguments[0].value) if arguments else None
+            note(turn, recorder, plain("request", service, member), more=more, member=member)
+        elif service in _REGIONS:
+            _region(step, recorder, service, arguments, value)
+        elif "publish" in service or "subscribe" in service:
+            _declared(step, recorder, service, arguments)
+        elif service == "retract":
+            row = plain("retract", service, member, ("source", member.handle.number))
+            note(turn, recorder, row, message_number(arguments[0]), member=member)
+        else:
+            _any_other(step, recorder, service, arguments, value)
 
 
 def carried_out(recorder: Recorder, command: int) -> None:
@@ -99,7 +89,6 @@ def refused(turn: Turn, recorder: Recorder, member: Member, service: str, error:
 
 
 def _any_other(step: Step, recorder: Recorder, service: str, arguments: tuple[Any, ...], value: Any) -> None:
-    federation = step.federation
     member = step.member
     thing = NO_OBJECT
     row = plain("call", service, member)
@@ -107,7 +96,7 @@ def _any_other(step: Step, recorder: Recorder, service: str, arguments: tuple[An
     for one in (value, *arguments):
         if isinstance(one, ObjectInstanceHandle):
             thing = one.number
-            instance = federation.instances.get(one)
+            instance = step.federation.instances.get(one)
             if instance is not None:
                 row = (*row, ("class", instance.entry.name))
                 if one is value:
@@ -160,23 +149,27 @@ def _declared(step: Step, recorder: Recorder, service: str, arguments: tuple[Any
     if entry is not None:
         row = (*row, ("class", entry.name))
     with_regions = service.endswith("_with_regions")
-    timed = arguments[-1] if with_regions and _is_timed(arguments[-1]) else None
+    form = TIMED_SERVICES.get(service)
+    timed: Any = None
+    if form is not None:
+        timed = arguments[form.place] if len(arguments) > form.place else None
+        arguments = arguments[: form.place]
     time = None if timed is None else timed[0]
     rates = [one for one in arguments[1:] if isinstance(one, str)]
     rate = rates[0] if rates else ""
     more: dict[str, object] = {"detail": f"update rate {rate}"} if rate else {}
     if not with_regions:
         items = () if len(arguments) < 2 else _names(entry, arguments[1])
-        note(turn, recorder, (*row, ("items", items)), more=more or None, member=member)
+        if time is not None and service == "unsubscribe_object_class" and entry is not None:
+            items = _names(
+                entry, entry.attributes
+            )  # also of what it may yet subscribe to as of an earlier time
+        note(turn, recorder, (*row, ("items", items)), time=time, more=more or None, member=member)
         return
     for items, regions in _placed(entry, chosen, arguments[1]):
         for region in regions:
             bounds = {"region": region.number, **_region_bounds(federation, region, time), **more}
             note(turn, recorder, (*row, ("items", items)), time=time, more=bounds, member=member)
-
-
-def _is_timed(given: Any) -> bool:
-    return isinstance(given, tuple) and len(given) == 3 and isinstance(given[1], int)
 
 
 def _names(entry: Any, handles: Any) -> tuple[str, ...]:
@@ -199,67 +192,38 @@ def _placed(entry: Any, chosen: Any, given: Any) -> list[tuple[tuple[str, ...], 
 
 def came(turn: Turn, recorder: Recorder, member: Member) -> None:
     """A member has joined; its own node says so, the others only that its node takes part."""
-    try:
-        _came_rows(turn, recorder, member)
-    except Exception as error:
-        recorder.fail(error)
-
-
-def _came_rows(turn: Turn, recorder: Recorder, member: Member) -> None:
-    recorder.took_part(member.node)
-    if member.node == turn.node:
-        note(turn, recorder, plain("join", "join_federation_execution", member), more={"detail": member.kind})
+    with recorder:
+        recorder.took_part(member.node)
+        if member.node == turn.node:
+            row = plain("join", "join_federation_execution", member)
+            note(turn, recorder, row, more={"detail": member.kind})
 
 
 def went(turn: Turn, recorder: Recorder, member: Member, fault: str | None) -> None:
-    try:
-        _went_rows(turn, recorder, member, fault)
-    except Exception as error:
-        recorder.fail(error)
-
-
-def _went_rows(turn: Turn, recorder: Recorder, member: Member, fault: str | None) -> None:
-    if member.node == turn.node:
-        row = plain("resign" if fault is None else "lost", "resign_federation_execution", member)
-        note(turn, recorder, row, more=None if fault is None else {"detail": fault})
+    with recorder:
+        if member.node == turn.node:
+            row = plain("resign" if fault is None else "lost", "resign_federation_execution", member)
+            note(turn, recorder, row, more=None if fault is None else {"detail": fault})
 
 
 def lost_with_node(turn: Turn, recorder: Recorder, member: Member, fault: str) -> None:
     """A member elsewhere is lost with its node, which cannot say so: its federation's home does."""
-    try:
-        _lost_with_node_rows(turn, recorder, member, fault)
-    except Exception as error:
-        recorder.fail(error)
-
-
-def _lost_with_node_rows(turn: Turn, recorder: Recorder, member: Member, fault: str) -> None:
-    row = plain("lost", "resign_federation_execution", member, ("link", member.node))
-    note(turn, recorder, row, more={"detail": fault})
+    with recorder:
+        row = plain("lost", "resign_federation_execution", member, ("link", member.node))
+        note(turn, recorder, row, more={"detail": fault})
 
 
 def steered(step: Step, recorder: Recorder, member: Member, text: str) -> None:
     """The operator has steered the federation, or a federate of it; its home says so."""
-    try:
-        _steered_rows(step, recorder, member, text)
-    except Exception as error:
-        recorder.fail(error)
-
-
-def _steered_rows(step: Step, recorder: Recorder, member: Member, text: str) -> None:
-    row: Pattern = (("kind", "steer"), ("service", "steer"), ("federate", 0))
-    if member is not step.federation.rti:
-        row = plain("steer", "steer", member)
-    note(step.turn, recorder, row, more={"detail": text})
+    with recorder:
+        row: Pattern = (("kind", "steer"), ("service", "steer"), ("federate", 0))
+        if member is not step.federation.rti:
+            row = plain("steer", "steer", member)
+        note(step.turn, recorder, row, more={"detail": text})
 
 
 def happened(turn: Turn, recorder: Recorder, kind: str, link: str, detail: str) -> None:
     """Something at the node itself: a link, another node."""
-    try:
-        _happened_rows(turn, recorder, kind, link, detail)
-    except Exception as error:
-        recorder.fail(error)
-
-
-def _happened_rows(turn: Turn, recorder: Recorder, kind: str, link: str, detail: str) -> None:
-    row: Pattern = (("kind", kind), ("federate", 0), ("link", link))
-    note(turn, recorder, row, more={"detail": detail} if detail else None)
+    with recorder:
+        row: Pattern = (("kind", kind), ("federate", 0), ("link", link))
+        note(turn, recorder, row, more={"detail": detail} if detail else None)

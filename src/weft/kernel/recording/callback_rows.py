@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from weft.kernel.recording.message_rows import note
-from weft.kernel.recording.order_rows import names_of
-from weft.kernel.recording.row_shapes import delivery_row, plain, transport_of
+from weft.kernel.recording.row_shapes import names_of, plain, transport_of, what
 from weft.kernel.state.effects import Callback, UrgentCallback
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.step import Step
@@ -80,11 +79,10 @@ def _delivered(step: Step, recorder: Recorder, member: Member, effect: Callback,
     if shape < recorder.first:
         name, items, _ = names_of(federation, delivery)
         transport = transport_of(federation, _transportation_of(delivery))
-        source = delivery.producer.number
-        method = delivery.method
-        rows = [delivery_row("deliver", method, member, source, name, items, order, transport)]
+        message = what(delivery.producer.number, name, items, order, transport)
+        rows = [plain("deliver", delivery.method, member, *message)]
         if order == "TSO":
-            rows.insert(0, delivery_row("release", method, member, source, name, items, order, transport))
+            rows.insert(0, plain("release", delivery.method, member, *message))
         shape = recorder.learn(key, tuple(rows))
     about = delivery.object_instance()
     thing = NO_OBJECT if about is None else about.number
@@ -96,8 +94,8 @@ def _delivered(step: Step, recorder: Recorder, member: Member, effect: Callback,
 def _removed(step: Step, recorder: Recorder, member: Member, removal: Removal, number: int) -> None:
     """A deletion in causal or total order is a message: whoever looks for its delivery finds it."""
     name, items, thing = names_of(step.federation, removal)
-    source = removal.producer.number
-    row = delivery_row("deliver", removal.method, member, source, name, items, "RO", "reliable")
+    message = what(removal.producer.number, name, items, "RO", "reliable")
+    row = plain("deliver", removal.method, member, *message)
     note(step.turn, recorder, row, number, thing=thing)
 
 

@@ -18,17 +18,14 @@ from __future__ import annotations
 import zlib
 from typing import Final, Protocol
 
-from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
 from weft.kernel.recording.row_shapes import (
     first_of,
-    interaction_bounds,
-    interaction_place,
     interaction_rows,
     known,
+    names_of,
     order_of,
+    place_of,
     transport_of,
-    update_bounds,
-    update_place,
     update_rows,
     with_cells,
     with_way,
@@ -40,7 +37,6 @@ from weft.kernel.state.recipients import Items, Recipients
 from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.model.deliveries import AttributeValues, ParameterValues, Removal, Stamp, message_number
-from weft.model.handles import AttributeHandle, ParameterHandle
 from weft.model.packed import PackedValues
 from weft.model.recording import NO_OBJECT, Pattern, Recorder
 
@@ -131,8 +127,6 @@ def _are_keys(items: Items, values: ParameterValues) -> bool:
 
 
 def _interaction(step: Step, recorder: Recorder, message: Interaction, recipients: Recipients) -> bool:
-    federation = step.federation
-    entry = federation.catalog.interaction_classes[message.interaction_class]
     straight = _is_straight(step, message, recipients.holding)
     usual = straight and not message.urgent
     shape = recipients.shape if usual and _are_keys(recipients.items, message.values) else -1
@@ -142,13 +136,14 @@ def _interaction(step: Step, recorder: Recorder, message: Interaction, recipient
         key = (items, straight, order)
         shape = recipients.shapes.get(key, -1)
         if shape < recorder.first:
+            entry = step.federation.catalog.interaction_classes[message.interaction_class]
             rows = interaction_rows(step, entry, recipients, items, order, straight)
             shape = recipients.shapes[key] = known(recorder, rows)
         if usual:
             recipients.shape, recipients.items = shape, items
     more: dict[str, object] | None = None
     if message.at is not None:
-        more = interaction_place(federation, entry, message.at, recipients.sender.node == step.node)
+        more = place_of(step.federation, message, recipients.sender.node == step.node)
     enter_message(step, recorder, shape, NO_OBJECT, recipients.sender, message, message.values, 0, more)
     return straight
 
@@ -167,8 +162,7 @@ def _update(step: Step, recorder: Recorder, message: Update, recipients: Recipie
             recipients.shape = shape
     more: dict[str, object] | None = None
     if message.where is not None:
-        sent = recipients.sender.node == step.node
-        more = update_place(step.federation, instance, message.where, message.attributes(), sent)
+        more = place_of(step.federation, message, recipients.sender.node == step.node)
     enter_message(step, recorder, shape, instance.number, recipients.sender, message, message.values, 0, more)
     return straight
 
@@ -178,9 +172,9 @@ def _directed(step: Step, recorder: Recorder, message: DirectedInteraction, reci
     entry = step.federation.catalog.interaction_classes[message.interaction_class]
     items = tuple(message.parameters())
     rows = interaction_rows(step, entry, recipients, items, order_of(message), False)
-    target = message.target.number
-    shape = known(recorder, rows)
-    enter_message(step, recorder, shape, target, recipients.sender, message, message.values, 0, None)
+    thing = message.target.number
+    sender = recipients.sender
+    enter_message(step, recorder, known(recorder, rows), thing, sender, message, message.values, 0, None)
 
 
 def enter_message(
@@ -226,31 +220,6 @@ def note(
         recorder.add(cause_source, cause, time, 0, more)
 
 
-# --- lanes ----------------------------------------------------------------------------------------------------
-
-
-def interaction_shape(
-    step: Step,
-    recorder: Recorder,
-    entry: InteractionClassEntry,
-    recipients: Recipients,
-    handles: list[ParameterHandle],
-) -> int:
-    """Of interactions that take a lane."""
-    return known(recorder, interaction_rows(step, entry, recipients, tuple(handles), "RO", True))
-
-
-def update_shape(
-    step: Step,
-    recorder: Recorder,
-    entry: ObjectClassEntry,
-    recipients: Recipients,
-    handles: list[AttributeHandle],
-) -> int:
-    """Of updates that take a lane."""
-    return known(recorder, update_rows(step, entry, recipients, tuple(handles), "RO", True))
-
-
 # --- in time stamp order, by regions ------------------------------------------------------------------------------
 
 
@@ -266,25 +235,12 @@ def stamped(
     if recorder is None:
         return
     with recorder:
-        order = order_of(message)
-        more: dict[str, object] | None = None
-        thing = NO_OBJECT
+        name, items, thing = names_of(step.federation, message)
+        transport = "reliable"
         if isinstance(message, Interaction):
-            entry = step.federation.catalog.interaction_classes[message.interaction_class]
-            names = tuple([entry.parameters[item].name for item in message.parameters()])
             transport = transport_of(step.federation, message.transportation)
-            first = first_of(step, message.service, sender, entry.name, names, order, transport)
-            if message.at is not None:
-                more = interaction_bounds(step.federation, entry, message.at)
-        else:
-            instance = step.federation.instances[message.instance]
-            thing = instance.number
-            items = message.attributes()
-            names = tuple([instance.entry.attributes[item].name for item in items])
-            kind = instance.entry.name
-            first = first_of(step, message.service, sender, kind, names, order, "reliable")
-            if message.where is not None:
-                more = update_bounds(step.federation, instance, message.where, items)
+        first = first_of(step, message.service, sender, name, items, order_of(message), transport)
+        more = place_of(step.federation, message, False)
         if cells:
             more = with_cells({} if more is None else more, cells)
         shape = known(recorder, (with_way(first, destinations, ()),))

@@ -4,73 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from weft.kernel.recording.message_rows import enter_message
+from weft.kernel.recording.message_rows import enter_message, note
 from weft.kernel.recording.row_shapes import (
-    delivery_row,
     first_of,
-    interaction_bounds,
     known,
+    names_of,
+    place_of,
     plain,
     transport_of,
-    update_bounds,
+    what,
     with_way,
 )
-from weft.kernel.state.federation import Federation, Instance, Member
-from weft.kernel.state.messages import DirectedInteraction, Interaction, Message, Update
+from weft.kernel.state.federation import Instance, Member
+from weft.kernel.state.messages import Message, Update, WithParameters
 from weft.kernel.state.rate_state import Held
 from weft.kernel.state.step import Step
-from weft.model.deliveries import (
-    AttributeValues,
-    DeliveredDirectedInteraction,
-    DeliveredInteraction,
-    Delivery,
-    ParameterValues,
-    Reflection,
-)
-from weft.model.handles import AttributeHandle, FederateHandle, InteractionClassHandle, ObjectInstanceHandle
-from weft.model.packed import PackedValues
-from weft.model.recording import NO_OBJECT, Pattern, Recorder
+from weft.model.deliveries import AttributeValues, Delivery, ParameterValues
+from weft.model.handles import AttributeHandle, FederateHandle
+from weft.model.recording import Pattern, Recorder
 
 if TYPE_CHECKING:
     from weft.ordering import Tag
     from weft.ordering.stamped import Stamped
-
-
-def names_of(federation: Federation, content: Message | Delivery) -> tuple[str, tuple[str, ...], int]:
-    """Of a message, sent or delivered: the name of its class, those of its items, and the number of its instance."""
-    if isinstance(content, (Interaction, DeliveredInteraction)):
-        name, items = _interaction_names(federation, content.interaction_class, content.values)
-        return name, items, NO_OBJECT
-    if isinstance(content, (DirectedInteraction, DeliveredDirectedInteraction)):
-        name, items = _interaction_names(federation, content.interaction_class, content.values)
-        return name, items, content.target.number
-    if isinstance(content, (Update, Reflection)):
-        name, items = _update_names(federation, content.instance, content.values)
-        return name, items, content.instance.number
-    about = content.object_instance()
-    if about is None:
-        return "", (), NO_OBJECT
-    gone = federation.class_of(about)
-    return ("" if gone is None else gone.name), (), about.number
-
-
-def _interaction_names(
-    federation: Federation, handle: InteractionClassHandle, values: ParameterValues
-) -> tuple[str, tuple[str, ...]]:
-    entry = federation.catalog.interaction_classes[handle]
-    sent = values.handles if isinstance(values, PackedValues) else list(values)
-    return entry.name, tuple([entry.parameters[item].name for item in sent])
-
-
-def _update_names(
-    federation: Federation, handle: ObjectInstanceHandle, values: AttributeValues
-) -> tuple[str, tuple[str, ...]]:
-    """Of an instance that was deleted long ago nothing is known."""
-    of = federation.class_of(handle)
-    if of is None:
-        return "", ()
-    sent = values.handles if isinstance(values, PackedValues) else list(values)
-    return of.name, tuple([of.attributes[item].name for item in sent])
 
 
 def _vector(tag: Tag) -> dict[str, object]:
@@ -97,19 +52,9 @@ def ordered(
         order = "CT" if total else "CO"
         first = first_of(step, message.service, sender, name, items, order, "reliable")
         shape = known(recorder, (with_way(first, destinations, ()),))
-        more = _vector(tag)
+        more = {**_vector(tag), **(place_of(federation, message, False) or {})}
         values: ParameterValues | AttributeValues | None = None
-        if isinstance(message, Interaction):
-            values = message.values
-            if message.at is not None:
-                entry = federation.catalog.interaction_classes[message.interaction_class]
-                more.update(interaction_bounds(federation, entry, message.at))
-        elif isinstance(message, Update):
-            values = message.values
-            if message.where is not None:
-                instance = federation.instances[message.instance]
-                more.update(update_bounds(federation, instance, message.where, message.attributes()))
-        elif isinstance(message, DirectedInteraction):
+        if isinstance(message, (WithParameters, Update)):
             values = message.values
         enter_message(step, recorder, shape, thing, sender, message, values, control, more)
 
@@ -127,23 +72,19 @@ def waits(
     with recorder:
         name, items, thing = names_of(step.federation, message)
         number = 0 if member is None else member.handle.number
+        order = "CT" if tag is not None and tag.source == 0 else "CO"
         rows: Pattern = (
             ("kind", kind),
             ("service", message.service),
             ("federate", number),
-            ("source", message.sender.number),
-            ("class", name),
-            ("items", items),
-            ("order", "CT" if tag is not None and tag.source == 0 else "CO"),
-            ("transport", "reliable"),
+            *what(message.sender.number, name, items, order, "reliable"),
         )
         if member is not None:
             rows = (*rows, ("name", member.name))
         if link:
             rows = (*rows, ("link", link))
-        recorder.enter(known(recorder, (rows,)), step.now, message.number, thing, None, b"")
-        if tag is not None and kind != "filter":
-            recorder.add(0, 0, None, 0, _waiting(tag, member))
+        more = None if tag is None or kind == "filter" else _waiting(tag, member)
+        note(step.turn, recorder, rows, message.number, None, thing, more)
 
 
 def _waiting(tag: Tag, member: Member | None) -> dict[str, object]:
@@ -179,6 +120,14 @@ def unwanted(step: Step, member: Member, message: Stamped) -> None:
         _in_queue(step, recorder, "filter", member, sender, message.content, message.key[2], message.key[0])
 
 
+def of_no_instance(step: Step, member: Member, message: Update, number: int, time: int | float) -> None:
+    """What a member has come to want is about an instance that is gone: it is not sent late (`services.timed_changes`)."""
+    recorder = step.federation.recorder
+    if recorder is not None:
+        with recorder:
+            _in_queue(step, recorder, "filter", member, message.sender, message, number, time)
+
+
 def _in_queue(
     step: Step,
     recorder: Recorder,
@@ -193,8 +142,7 @@ def _in_queue(
     service = content.method if isinstance(content, Delivery) else content.service
     source = ("source", sender.number)
     row = plain(kind, service, member, source, ("class", name), ("items", items), ("order", "TSO"))
-    recorder.enter(known(recorder, (row,)), step.now, number, thing, None, b"")
-    recorder.add(0, 0, time, 0, None)
+    note(step.turn, recorder, row, number, time, thing)
 
 
 def given_up(
@@ -214,22 +162,15 @@ def given_up(
         message = update.message
         transportation = update.recipient.transportation
         assert transportation is not None
-        row = delivery_row(
-            kind,
-            "reflect_attribute_values",
-            member,
-            message.sender.number,
-            entry.name,
-            tuple([entry.attributes[attribute].name for attribute in attributes]),
-            "RO",
-            transport_of(step.federation, transportation),
-        )
+        names = tuple([entry.attributes[attribute].name for attribute in attributes])
+        transport = transport_of(step.federation, transportation)
+        told = what(message.sender.number, entry.name, names, "RO", transport)
+        row = plain(kind, "reflect_attribute_values", member, *told)
         more: dict[str, object] = {"detail": why}
         if rate:
             more["rate"] = rate
-        recorder.enter(known(recorder, (row,)), step.now, message.number, instance.number, None, b"")
         time = None if message.stamp is None else message.stamp.time.value
-        recorder.add(0, 0, time, 0, more)
+        note(step.turn, recorder, row, message.number, time, instance.number, more)
 
 
 def lost(step: Step, message: Message, link: str, reliable: bool, why: str) -> None:
@@ -260,6 +201,5 @@ def _given_up_for_all(
             ("transport", transport),
             ("link", link),
         )
-        recorder.enter(known(recorder, (row,)), step.now, message.number, thing, None, b"")
         time = None if message.stamp is None else message.stamp.time.value
-        recorder.add(0, 0, time, 0, {"detail": why})
+        note(step.turn, recorder, row, message.number, time, thing, {"detail": why})

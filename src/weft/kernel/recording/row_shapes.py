@@ -7,17 +7,19 @@ from typing import Final
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
 from weft.interest import Extent
 from weft.kernel.state.federation import Federation, Instance, Member
-from weft.kernel.state.messages import Message
+from weft.kernel.state.messages import Interaction, Message, Recipient, Update, WithParameters
 from weft.kernel.state.recipients import Recipients
-from weft.kernel.state.region_state import Extents, Where
+from weft.kernel.state.region_state import Where
 from weft.kernel.state.step import Step
+from weft.model.deliveries import DeliveredDirectedInteraction, DeliveredInteraction, Delivery, Reflection
 from weft.model.handles import (
     AttributeHandle,
     DimensionHandle,
     ParameterHandle,
     TransportationTypeHandle,
 )
-from weft.model.recording import EACH, Pattern, Recorder
+from weft.model.packed import PackedValues
+from weft.model.recording import EACH, NO_OBJECT, Pattern, Recorder
 
 MOST_CELLS: Final = 64  # of one row; where there are more, the bounds say it
 MOST_BOXES: Final = 62  # of one row, for which a number has bits
@@ -53,27 +55,30 @@ def plain(kind: str, service: str, member: Member, *more: tuple[str, object]) ->
     )
 
 
-def first_of(
-    step: Step, service: str, sender: Member, name: str, items: tuple[str, ...], order: str, transport: str
-) -> Pattern:
-    """Of a send at the sender's node, or its arrival at another."""
-    source = sender.handle.number
-    here = sender.node == step.node
-    what: Pattern = (
+def what(source: int, name: str, items: tuple[str, ...], order: str, transport: str) -> Pattern:
+    """Which message it is, of whom."""
+    return (
         ("source", source),
         ("class", name),
         ("items", items),
         ("order", order),
         ("transport", transport),
     )
-    if here:
-        return plain("send", service, sender, *what)
-    return (("kind", "arrive"), ("service", service), ("federate", 0), *what, ("link", sender.node))
+
+
+def first_of(
+    step: Step, service: str, sender: Member, name: str, items: tuple[str, ...], order: str, transport: str
+) -> Pattern:
+    """Of a send at the sender's node, or its arrival at another."""
+    message = what(sender.handle.number, name, items, order, transport)
+    if sender.node == step.node:
+        return plain("send", service, sender, *message)
+    return (("kind", "arrive"), ("service", service), ("federate", 0), *message, ("link", sender.node))
 
 
 def deliveries_of(
     service: str,
-    receivers: list[Member],
+    receivers: list[Recipient],
     source: int,
     name: str,
     items: tuple[str, ...],
@@ -84,34 +89,8 @@ def deliveries_of(
     return (
         ("kind", "deliver"),
         ("service", service),
-        ("source", source),
-        ("class", name),
-        ("items", items),
-        ("order", order),
-        ("transport", transport),
-        (EACH, tuple([member.who for member in receivers])),
-    )
-
-
-def delivery_row(
-    kind: str,
-    service: str,
-    member: Member,
-    source: int,
-    name: str,
-    items: tuple[str, ...],
-    order: str,
-    transport: str,
-) -> Pattern:
-    return plain(
-        kind,
-        service,
-        member,
-        ("source", source),
-        ("class", name),
-        ("items", items),
-        ("order", order),
-        ("transport", transport),
+        *what(source, name, items, order, transport),
+        (EACH, tuple([one.member.who for one in receivers])),
     )
 
 
@@ -121,18 +100,22 @@ def with_way(first: Pattern, destinations: list[int] | None, channels: tuple[int
     return (*first, ("channels", channels)) if channels else first
 
 
-def _whole(
-    step: Step, sender: Member, first: Pattern, deliveries: list[Pattern] | None
-) -> tuple[Pattern, ...]:
-    """The rows of a message; `deliveries` None: they come later, one by one.
-
-    What reached the node and nobody here wants has been filtered.
-    """
-    if deliveries is None:
-        return (first,)
+def _whole(step: Step, sender: Member, first: Pattern, deliveries: list[Pattern]) -> tuple[Pattern, ...]:
+    """The rows of a message.  What reached the node and nobody here wants has been filtered."""
     if not deliveries and sender.node != step.node:
         return (first, (("kind", "filter"), *first[1:]))
     return (first, *deliveries)
+
+
+def _alike(recipients: list[Recipient]) -> list[list[Recipient]]:
+    """Neighbours that get the same."""
+    found: list[list[Recipient]] = []
+    for one in recipients:
+        if found and one.gets_the_same(found[-1][0]):
+            found[-1].append(one)
+        else:
+            found.append([one])
+    return found
 
 
 def interaction_rows(
@@ -150,18 +133,12 @@ def interaction_rows(
     service = "send_directed_interaction" if recipients.directed else "send_interaction"
     first = _first(step, service, recipients, entry.name, names, order, transport)
     if not straight:
-        return _whole(step, sender, first, None)
+        return (first,)  # the deliveries come later, one by one
     source = sender.handle.number
     deliveries: list[Pattern] = []
-    here = recipients.here
-    at = 0
-    while at < len(here):
-        received = here[at].received
+    for alike in _alike(recipients.here):
+        received = alike[0].received
         assert received is not None
-        alike: list[Member] = []
-        while at < len(here) and here[at].received is received:
-            alike.append(here[at].member)
-            at += 1
         kept = tuple([received.parameters[item].name for item in items if item in received.parameters])
         deliveries.append(
             deliveries_of("receive_interaction", alike, source, received.name, kept, order, transport)
@@ -183,22 +160,16 @@ def update_rows(
     transport = "+".join([transport_of(federation, one) for one in recipients.transportations])
     first = _first(step, "update_attribute_values", recipients, entry.name, names, order, transport)
     if not straight:
-        return _whole(step, sender, first, None)
+        return (first,)
     source = sender.handle.number
     deliveries: list[Pattern] = []
-    here = recipients.here
-    at = 0
-    while at < len(here):
-        last = here[at]
-        alike: list[Member] = []
-        while at < len(here) and here[at].gets_the_same(last):
-            alike.append(here[at].member)
-            at += 1
+    for alike in _alike(recipients.here):
+        one = alike[0]
         kept = names
-        if last.attributes is not None:
-            kept = tuple([entry.attributes[item].name for item in last.attributes])
-        assert last.transportation is not None
-        way = transport_of(federation, last.transportation)
+        if one.attributes is not None:
+            kept = tuple([entry.attributes[item].name for item in one.attributes])
+        assert one.transportation is not None
+        way = transport_of(federation, one.transportation)
         deliveries.append(
             deliveries_of("reflect_attribute_values", alike, source, entry.name, kept, order, way)
         )
@@ -225,14 +196,45 @@ def _first(
     return with_way(first, recipients.destinations, () if footprint is None else tuple(footprint.channels))
 
 
+# --- which message --------------------------------------------------------------------------------------------
+
+
+def names_of(federation: Federation, content: Message | Delivery) -> tuple[str, tuple[str, ...], int]:
+    """Of a message, sent or delivered: the name of its class, those of its items, and the number of its instance."""
+    about = content.object_instance()
+    thing = NO_OBJECT if about is None else about.number
+    if isinstance(content, (WithParameters, DeliveredInteraction, DeliveredDirectedInteraction)):
+        kind = federation.catalog.interaction_classes[content.interaction_class]
+        sent = content.values.handles if isinstance(content.values, PackedValues) else list(content.values)
+        return kind.name, tuple([kind.parameters[item].name for item in sent]), thing
+    of = None if about is None else federation.class_of(about)
+    if of is None:
+        return "", (), thing  # of an instance that was deleted long ago nothing is known
+    if isinstance(content, (Update, Reflection)):
+        updated = content.values.handles if isinstance(content.values, PackedValues) else list(content.values)
+        return of.name, tuple([of.attributes[item].name for item in updated]), thing
+    return of.name, (), thing
+
+
 # --- where ----------------------------------------------------------------------------------------------------
 
 
-def interaction_bounds(
-    federation: Federation, entry: InteractionClassEntry, at: Extents
-) -> dict[str, object]:
-    dimensions = sorted(federation.catalog.available_to_interaction_class(entry))
-    return bounds_of(federation, list(at), dimensions)
+def place_of(federation: Federation, message: Message, sent: bool) -> dict[str, object] | None:
+    """Bounds and, where it is sent, cells; None: it goes by no regions."""
+    if isinstance(message, Interaction) and message.at is not None:
+        entry = federation.catalog.interaction_classes[message.interaction_class]
+        dimensions = sorted(federation.catalog.available_to_interaction_class(entry))
+        more = bounds_of(federation, list(message.at), dimensions)
+        return with_cells(more, federation.channels.interaction_cells(entry, message.at)) if sent else more
+    if isinstance(message, Update) and message.where is not None:
+        instance = federation.instances[message.instance]
+        more = _update_bounds(federation, instance, message.where, message.attributes())
+        return (
+            with_cells(more, federation.channels.update_cells(instance.entry, message.where))
+            if sent
+            else more
+        )
+    return None
 
 
 def bounds_of(
@@ -262,22 +264,7 @@ def with_cells(more: dict[str, object], cells: tuple[int, ...]) -> dict[str, obj
     return more
 
 
-def interaction_place(
-    federation: Federation, entry: InteractionClassEntry, at: Extents, sent: bool
-) -> dict[str, object]:
-    """Bounds and, where it is sent, cells."""
-    more = interaction_bounds(federation, entry, at)
-    return with_cells(more, federation.channels.interaction_cells(entry, at)) if sent else more
-
-
-def update_place(
-    federation: Federation, instance: Instance, where: Where, items: list[AttributeHandle], sent: bool
-) -> dict[str, object]:
-    more = update_bounds(federation, instance, where, items)
-    return with_cells(more, federation.channels.update_cells(instance.entry, where)) if sent else more
-
-
-def update_bounds(
+def _update_bounds(
     federation: Federation, instance: Instance, where: Where, items: list[AttributeHandle]
 ) -> dict[str, object]:
     """Those of all attributes that are updated, each box once; and whose they are, unless all have the same one."""

@@ -9,14 +9,16 @@ Commits and subscriptions may be as of a logical time (`As`): what that leads to
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
+from functools import partial
 from itertools import chain
 
+from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
 from weft.interest import AttributeWish, Extent
 from weft.kernel.ddm import instance_regions, matching
 from weft.kernel.message import advisories, deliver_as_of, discovery, pipeline
-from weft.kernel.services import declaration, ownership_transfers, timed_changes
-from weft.kernel.services.timed_changes import As, Subscription
+from weft.kernel.services import declaration, ownership_transfers, support, timed_changes
+from weft.kernel.services.timed_changes import As
 from weft.kernel.state import preconditions
 from weft.kernel.state.federation import Federation, Instance, Member
 from weft.kernel.state.region_index import MANY
@@ -27,7 +29,6 @@ from weft.model.deliveries import ParameterValues
 from weft.model.enums import OrderType
 from weft.model.errors import (
     InteractionClassNotPublished,
-    InvalidDimensionHandle,
     InvalidRangeBound,
     InvalidRegion,
     RegionDoesNotContainSpecifiedDimension,
@@ -51,16 +52,11 @@ COMMIT = "commit_region_modifications"
 
 def create_region(step: Step, dimensions: Iterable[DimensionHandle]) -> RegionHandle:
     """With the full range of each dimension, and not to be used before it is committed."""
-    federation = step.federation
-    template = {}
-    for handle in sorted(dimensions):
-        entry = federation.catalog.dimensions.get(handle)
-        if entry is None:
-            raise InvalidDimensionHandle(f"{handle!r} is no dimension of {federation.name!r}")
-        template[handle] = (0, entry.upper_bound)
-    federation.ddm.created += 1
-    made = RegionHandle.of(federation.ddm.created)
-    federation.ddm.regions[made] = OwnedRegion(made, step.member.handle, tuple(template), template)
+    ddm = step.federation.ddm
+    template = {handle: (0, support.dimension(step, handle).upper_bound) for handle in sorted(dimensions)}
+    ddm.created += 1
+    made = RegionHandle.of(ddm.created)
+    ddm.regions[made] = OwnedRegion(made, step.member.handle, tuple(template), template)
     return made
 
 
@@ -70,11 +66,10 @@ def set_range_bounds(
     dimension: DimensionHandle,
     bounds: RangeBounds,
 ) -> None:
-    federation = step.federation
-    found = preconditions.region(federation, step.member, region)
+    found = preconditions.region(step.federation, step.member, region)
     _require_dimension(found.template, region, dimension)
     lower, upper = bounds
-    entry = federation.catalog.dimensions[dimension]
+    entry = step.federation.catalog.dimensions[dimension]
     if type(lower) is not int or type(upper) is not int or not 0 <= lower < upper <= entry.upper_bound:
         raise InvalidRangeBound(
             f"[{lower}, {upper}) is no range of dimension {entry.name}: whole numbers, lower below upper, "
@@ -160,7 +155,7 @@ def commit_region_modifications(
     _moved(step, [instances[handle] for handle in sorted(instances)])
     if timed is not None:
         after = [region.timeline.following(timed[0]) for region in moved if region.timeline is not None]
-        timed_changes.carried_out(step, changed, _until(after), timed, False)
+        timed_changes.carried_out(step, changed, timed_changes.until(after), timed, False)
 
 
 def _committed(
@@ -178,12 +173,6 @@ def _committed(
     return [region for region, _ in regions]
 
 
-def _until(following: Sequence[tuple[TimeValue, object] | None]) -> TimeValue | None:
-    """When the last of them changes again; None: one does not."""
-    times = [after[0] for after in following if after is not None]
-    return max(times) if times and len(times) == len(following) else None
-
-
 def _index(federation: Federation, member: Member, regions: Iterable[RegionHandle]) -> None:
     """They have moved, or are subscribed with, or no longer."""
     for handle in regions:
@@ -197,7 +186,6 @@ def _index(federation: Federation, member: Member, regions: Iterable[RegionHandl
 def _resubscribed(step: Step, classes: list[ObjectClassHandle], places: list[Extent]) -> None:
     """The member subscribes at these classes with regions that have moved: from and to these places."""
     federation = step.federation
-    member = step.member
     entries = [federation.catalog.object_classes[handle] for handle in classes]
     below = dict.fromkeys(each.handle for entry in entries for each in entry.family())
     among = [federation.objects.of_class.get(handle, {}) for handle in below]
@@ -212,7 +200,7 @@ def _resubscribed(step: Step, classes: list[ObjectClassHandle], places: list[Ext
     affected = [[known[handle] for handle in near if handle in known] for known in among]
     for instances in affected:
         for instance in discovery.among(step, instances):
-            ownership_transfers.offer(step, instance, member)
+            ownership_transfers.offer(step, instance, step.member)
     advisories.instances(step, chain.from_iterable(affected))
 
 
@@ -253,11 +241,6 @@ def delete_region(step: Step, region: RegionHandle, past: TimeValue | None = Non
         raise RegionInUseForUpdateOrSubscription(
             f"{region!r} is used for updates or subscriptions of {member!r}; unassociate or unsubscribe it first"
         )
-    _drop(step, region)
-
-
-def _drop(step: Step, region: RegionHandle) -> None:
-    member = step.member
     changed = deliver_as_of.subscriptions(member, [region])
     for kind, what, _ in changed:  # such as are over, or never began
         if isinstance(kind, InteractionClassHandle):
@@ -274,38 +257,38 @@ def _drop(step: Step, region: RegionHandle) -> None:
 def associate_regions_for_updates(
     step: Step,
     object_instance: ObjectInstanceHandle,
-    attributes_and_regions: instance_regions.GivenPairs,
+    attributes_and_regions: preconditions.GivenPairs,
 ) -> None:
     """Also of attributes that the member does not own: that counts from when it does."""
-    federation = step.federation
-    member = step.member
-    instance = preconditions.known_instance(federation, member, object_instance)
-    known = federation.known_class(member, instance) or instance.entry.handle
-    entry = federation.catalog.object_classes[known]
-    pairs = preconditions.placed(federation, member, entry, attributes_and_regions)
-    instance_regions.associate(federation, instance, member, pairs)
+    instance, entry = _known(step, object_instance)
+    pairs = preconditions.placed(step.federation, step.member, entry, attributes_and_regions)
+    instance_regions.associate(step.federation, instance, step.member, pairs)
     _moved(step, [instance])
+
+
+def _known(step: Step, handle: ObjectInstanceHandle) -> tuple[Instance, ObjectClassEntry]:
+    """An instance that the member knows, and the class that it knows it as."""
+    federation = step.federation
+    instance = preconditions.known_instance(federation, step.member, handle)
+    known = federation.known_class(step.member, instance) or instance.entry.handle
+    return instance, federation.catalog.object_classes[known]
 
 
 def unassociate_regions_for_updates(
     step: Step,
     object_instance: ObjectInstanceHandle,
-    attributes_and_regions: instance_regions.GivenPairs,
+    attributes_and_regions: preconditions.GivenPairs,
 ) -> None:
-    federation = step.federation
-    member = step.member
-    instance = preconditions.known_instance(federation, member, object_instance)
-    known = federation.known_class(member, instance) or instance.entry.handle
-    entry = federation.catalog.object_classes[known]
-    pairs = preconditions.paired(federation, member, entry, attributes_and_regions)
-    instance_regions.unassociate(federation, instance, member, pairs)
+    instance, entry = _known(step, object_instance)
+    pairs = preconditions.paired(step.federation, step.member, entry, attributes_and_regions)
+    instance_regions.unassociate(step.federation, instance, step.member, pairs)
     _moved(step, [instance])
 
 
 def request_attribute_value_update_with_regions(
     step: Step,
     object_class: ObjectClassHandle,
-    attributes_and_regions: instance_regions.GivenPairs,
+    attributes_and_regions: preconditions.GivenPairs,
     tag: bytes,
 ) -> None:
     """Of the attributes that are updated where one of the regions is."""
@@ -335,99 +318,56 @@ def request_attribute_value_update_with_regions(
 def subscribe_object_class_attributes_with_regions(
     step: Step,
     object_class: ObjectClassHandle,
-    attributes_and_regions: instance_regions.GivenPairs,
+    attributes_and_regions: preconditions.GivenPairs,
     update_rate: str = "",
     timed: As = None,
     active: bool = True,
 ) -> None:
     federation = step.federation
-    member = step.member
     entry = preconditions.object_class(federation, object_class)
-    pairs = preconditions.placed(federation, member, entry, attributes_and_regions)
-    wish = declaration.wish(federation, active, update_rate)
-    until = _write(federation, member, object_class, pairs, wish, timed)
-    for attributes, regions in pairs:
-        member.declared.subscribe_at(object_class, attributes, regions, wish)
-        _index(federation, member, regions)
-    declaration.resubscribed(step, entry)
-    _subscriptions_changed(step, _named(object_class, pairs), until, timed, False)
+    pairs = preconditions.placed(federation, step.member, entry, attributes_and_regions)
+    _subscribe(step, entry, pairs, declaration.wish(federation, active, update_rate), timed)
 
 
-def _named(object_class: ObjectClassHandle, pairs: preconditions.Pairs) -> list[Subscription]:
-    return [(object_class, a, r) for attributes, regions in pairs for a in attributes for r in regions]
-
-
-def _write(
-    federation: Federation,
-    member: Member,
-    object_class: ObjectClassHandle,
-    pairs: preconditions.Pairs,
-    wish: AttributeWish | None,
-    timed: As,
-) -> TimeValue | None:
-    """As of a time, or for all times; until when it holds."""
-    declared = member.declared
-    keys = [(attribute, region) for _, attribute, region in _named(object_class, pairs) if attribute]
-    if timed is None:
-        declared.timed.forget(object_class, keys)
-        return None
-    _begin(federation, member, timed)
-    now = declared.subscribed_at.get(object_class, {})
-    for attribute, region in keys:
-        before = now.get(attribute, {}).get(region)
-        declared.timed.write(object_class, (attribute, region), timed[0], before, wish)
-    histories = declared.timed.of.get(object_class, {})
-    return _until([histories[key].following(timed[0]) for key in keys])
-
-
-def _begin(federation: Federation, member: Member, timed: tuple[TimeValue, int, TimeValue | None]) -> None:
-    timed_changes.require_tbound(federation, member, timed)
-    federation.ddm.timed = True
-    if timed[2] is not None:
-        member.declared.reclaim((timed[2], 0))
-
-
-def _subscriptions_changed(
-    step: Step,
-    changed: list[Subscription],
-    until: TimeValue | None,
-    timed: As,
-    wholly: bool,
-) -> None:
-    if timed is None:
-        timed_changes.untimed(step, changed)
-    else:
-        timed_changes.carried_out(step, changed, until, timed, wholly)
-
-
-def subscribe_object_class_attributes_passively_with_regions(
-    step: Step,
-    object_class: ObjectClassHandle,
-    attributes_and_regions: instance_regions.GivenPairs,
-    update_rate: str = "",
-    timed: As = None,
-) -> None:
-    subscribe_object_class_attributes_with_regions(
-        step, object_class, attributes_and_regions, update_rate, timed, False
-    )
+subscribe_object_class_attributes_passively_with_regions = partial(
+    subscribe_object_class_attributes_with_regions, active=False
+)
 
 
 def unsubscribe_object_class_attributes_with_regions(
     step: Step,
     object_class: ObjectClassHandle,
-    attributes_and_regions: instance_regions.GivenPairs,
+    attributes_and_regions: preconditions.GivenPairs,
     timed: As = None,
 ) -> None:
-    federation = step.federation
-    member = step.member
-    entry = preconditions.object_class(federation, object_class)
-    pairs = preconditions.paired(federation, member, entry, attributes_and_regions)
-    until = _write(federation, member, object_class, pairs, None, timed)
+    entry = preconditions.object_class(step.federation, object_class)
+    pairs = preconditions.paired(step.federation, step.member, entry, attributes_and_regions)
+    _subscribe(step, entry, pairs, None, timed)
+
+
+def _subscribe(
+    step: Step,
+    entry: ObjectClassEntry,
+    pairs: preconditions.Pairs,
+    wish: AttributeWish | None,
+    timed: As,
+) -> None:
+    """Or, without a wish, subscribe no longer."""
+    kind = entry.handle
+    declared = step.member.declared
+    keys = [(a, region) for attributes, regions in pairs for a in attributes for region in regions]
+    now = declared.subscribed_at.get(kind, {})
+    before: dict[tuple[AttributeHandle, RegionHandle | None], AttributeWish | None]
+    before = {(attribute, region): now.get(attribute, {}).get(region) for attribute, region in keys}
+    until = timed_changes.write(step, declared.timed, kind, before, wish, timed)
     for attributes, regions in pairs:
-        member.declared.unsubscribe_at(object_class, attributes, regions)
-        _index(federation, member, regions)
+        if wish is None:
+            declared.unsubscribe_at(kind, attributes, regions)
+        else:
+            declared.subscribe_at(kind, attributes, regions, wish)
+        _index(step.federation, step.member, regions)
     declaration.resubscribed(step, entry)
-    _subscriptions_changed(step, _named(object_class, pairs), until, timed, False)
+    timed_changes.subscribed(step, [(kind, *key) for key in keys], until, timed, False)
 
 
 def subscribe_interaction_class_with_regions(
@@ -437,51 +377,16 @@ def subscribe_interaction_class_with_regions(
     timed: As = None,
     active: bool = True,
 ) -> None:
-    federation = step.federation
-    member = step.member
-    entry = preconditions.interaction_class(federation, interaction_class)
-    preconditions.not_reported(member, entry)
-    available = federation.catalog.available_to_interaction_class(entry)
+    entry = preconditions.interaction_class(step.federation, interaction_class)
+    preconditions.not_reported(step.member, entry)
     chosen = sorted(regions)
-    for handle in chosen:
-        preconditions.usable_region(federation, member, handle, available, entry.name)
-    until = _write_received(federation, member, interaction_class, chosen, active, timed)
-    member.declared.receive_at(interaction_class, chosen, active)
-    _index(federation, member, chosen)
-    federation.changed()
-    advisories.interactions(step, entry.family())
-    changed: list[Subscription] = [(interaction_class, None, region) for region in chosen]
-    _subscriptions_changed(step, changed, until, timed, True)
+    _require_usable(step, entry, chosen)
+    _receive(step, entry, chosen, active, timed)
 
 
-def _write_received(
-    federation: Federation,
-    member: Member,
-    interaction_class: InteractionClassHandle,
-    regions: list[RegionHandle],
-    active: bool | None,
-    timed: As,
-) -> TimeValue | None:
-    declared = member.declared
-    keys = [(None, region) for region in regions]
-    if timed is None:
-        declared.timed_receives.forget(interaction_class, keys)
-        return None
-    _begin(federation, member, timed)
-    now = declared.receives_at.get(interaction_class, {})
-    for key in keys:
-        declared.timed_receives.write(interaction_class, key, timed[0], now.get(key[1]), active)
-    histories = declared.timed_receives.of.get(interaction_class, {})
-    return _until([histories[key].following(timed[0]) for key in keys])
-
-
-def subscribe_interaction_class_passively_with_regions(
-    step: Step,
-    interaction_class: InteractionClassHandle,
-    regions: Iterable[RegionHandle],
-    timed: As = None,
-) -> None:
-    subscribe_interaction_class_with_regions(step, interaction_class, regions, timed, False)
+subscribe_interaction_class_passively_with_regions = partial(
+    subscribe_interaction_class_with_regions, active=False
+)
 
 
 def unsubscribe_interaction_class_with_regions(
@@ -490,19 +395,37 @@ def unsubscribe_interaction_class_with_regions(
     regions: Iterable[RegionHandle],
     timed: As = None,
 ) -> None:
-    federation = step.federation
-    member = step.member
-    entry = preconditions.interaction_class(federation, interaction_class)
+    entry = preconditions.interaction_class(step.federation, interaction_class)
     chosen = sorted(regions)
     for handle in chosen:
-        preconditions.region(federation, member, handle)
-    until = _write_received(federation, member, interaction_class, chosen, None, timed)
-    member.declared.stop_receiving_at(interaction_class, chosen)
-    _index(federation, member, chosen)
-    federation.changed()
+        preconditions.region(step.federation, step.member, handle)
+    _receive(step, entry, chosen, None, timed)
+
+
+def _receive(
+    step: Step, entry: InteractionClassEntry, regions: list[RegionHandle], active: bool | None, timed: As
+) -> None:
+    """None: no longer."""
+    kind = entry.handle
+    declared = step.member.declared
+    now = declared.receives_at.get(kind, {})
+    before: dict[tuple[None, RegionHandle | None], bool | None]
+    before = {(None, region): now.get(region) for region in regions}
+    until = timed_changes.write(step, declared.timed_receives, kind, before, active, timed)
+    if active is None:
+        declared.stop_receiving_at(kind, regions)
+    else:
+        declared.receive_at(kind, regions, active)
+    _index(step.federation, step.member, regions)
+    step.federation.changed()
     advisories.interactions(step, entry.family())
-    changed: list[Subscription] = [(interaction_class, None, region) for region in chosen]
-    _subscriptions_changed(step, changed, until, timed, True)
+    timed_changes.subscribed(step, [(kind, None, region) for region in regions], until, timed, True)
+
+
+def _require_usable(step: Step, entry: InteractionClassEntry, regions: list[RegionHandle]) -> None:
+    available = step.federation.catalog.available_to_interaction_class(entry)
+    for handle in regions:
+        preconditions.usable_region(step.federation, step.member, handle, available, entry.name)
 
 
 # --- interactions ---------------------------------------------------------------------------------------------
@@ -519,15 +442,14 @@ def send_interaction_with_regions(
 ) -> MessageRetractionReturn | None:
     """Without any region it goes to those who subscribe without."""
     federation = step.federation
-    member = step.member
     entry = preconditions.interaction_class(federation, interaction_class)
-    if interaction_class not in member.declared.sends:
+    declared = step.member.declared
+    if interaction_class not in declared.sends and interaction_class not in declared.timed_sends.of:
         raise InteractionClassNotPublished(
-            f"{member!r} does not publish {entry.name}; publish it before sending"
+            f"{step.member!r} does not publish {entry.name}; publish it before sending"
         )
-    available = federation.catalog.available_to_interaction_class(entry)
     chosen = sorted(regions)
-    for handle in chosen:
-        preconditions.usable_region(federation, member, handle, available, entry.name)
+    _require_usable(step, entry, chosen)
+    available = federation.catalog.available_to_interaction_class(entry)
     at = matching.extents_of(federation, chosen, available)
     return pipeline.send_interaction(step, interaction_class, values, tag, time, order, at, chosen)

@@ -2,108 +2,85 @@
 
 Every change here may make instances discoverable, change who is relevant to whom, and does make the routes worked out so far
 stale.  The services therefore end alike: change the declaration, `federation.changed()`, discover, advise.
+
+Declarations may be as of a logical time (`As`): what that leads to is in `services.timed_changes` and `services.publications`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeVar
 
-from weft.fom.catalog import ObjectClassEntry
+from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
 from weft.interest import AttributeWish
 from weft.kernel.message import advisories, discovery, update_rates
-from weft.kernel.services import ownership_transfers, timed_changes
+from weft.kernel.services import ownership_transfers, publications, timed_changes
+from weft.kernel.services.timed_changes import As
 from weft.kernel.state import preconditions
-from weft.kernel.state.federation import Federation, Instance, Member
+from weft.kernel.state.federation import Federation
 from weft.kernel.state.step import Step
 from weft.model.errors import InvalidUpdateRateDesignator
-from weft.model.handles import AttributeHandle, InteractionClassHandle, ObjectClassHandle
+from weft.model.handles import AttributeHandle, InteractionClassHandle, ObjectClassHandle, RegionHandle
+
+How = TypeVar("How")
+Directed = dict[ObjectClassHandle, dict[InteractionClassHandle, How]]
+"""Directed interactions, by object class: published (`None`), or subscribed to (universally, or not)."""
 
 
 def publish_object_class_attributes(
     step: Step,
     object_class: ObjectClassHandle,
     attributes: Iterable[AttributeHandle],
+    timed: As = None,
 ) -> None:
-    federation = step.federation
-    member = step.member
-    entry = preconditions.object_class(federation, object_class)
-    chosen = preconditions.attributes(entry, attributes)
-    if chosen:
-        # The privilege to delete goes with any publication of the class.
-        held = member.declared.published.get(object_class, {})
-        gained = [a for a in (*chosen, federation.catalog.privilege) if a not in held]
-        member.declared.publish(object_class, gained)
-        federation.changed()
-        for instance in _known_as(federation, member, entry):
-            ownership_transfers.offer(step, instance, member, gained)
-        advisories.registrations(step, [entry])
-
-
-def _known_as(federation: Federation, member: Member, entry: ObjectClassEntry) -> list[Instance]:
-    """The instances that the member knows as of this class."""
-    return [
-        instance
-        for below in entry.family()
-        for instance in federation.objects.of_class.get(below.handle, {}).values()
-        if instance.knowledge.masks.get(entry.handle, 0) & member.bit
-    ]
-
-
-def unpublish_object_class(step: Step, object_class: ObjectClassHandle) -> None:
     entry = preconditions.object_class(step.federation, object_class)
-    _unpublish(step, entry, list(step.member.declared.published.get(object_class, ())))
+    chosen = preconditions.attributes(entry, attributes)
+    if chosen and timed is None:
+        publications.publish(step, entry, chosen)
+    publications.write_attributes(step, entry, chosen, True, timed)
+
+
+def unpublish_object_class(step: Step, object_class: ObjectClassHandle, timed: As = None) -> None:
+    entry = preconditions.object_class(step.federation, object_class)
+    declared = step.member.declared
+    published = list(declared.published.get(object_class, ()))
+    _unpublish(step, entry, published if timed is None else list(entry.attributes), timed)
+    if timed is None:
+        declared.timed_published.of.pop(object_class, None)
 
 
 def unpublish_object_class_attributes(
     step: Step,
     object_class: ObjectClassHandle,
     attributes: Iterable[AttributeHandle],
+    timed: As = None,
 ) -> None:
-    federation = step.federation
-    entry = preconditions.object_class(federation, object_class)
-    gone = preconditions.attributes(entry, attributes)
-    held = step.member.declared.published.get(object_class, {})
-    left = [a for a in held if a not in gone]
-    if left == [federation.catalog.privilege] and len(left) < len(held):
-        gone = [*gone, federation.catalog.privilege]  # it goes with the last other attribute
-    _unpublish(step, entry, gone)
+    entry = preconditions.object_class(step.federation, object_class)
+    _unpublish(step, entry, preconditions.attributes(entry, attributes), timed)
 
 
-def _unpublish(step: Step, entry: ObjectClassEntry, gone: list[AttributeHandle]) -> None:
-    """A federate that no longer publishes an attribute no longer owns it at the instances it knows as of that class."""
-    federation = step.federation
-    member = step.member
-    known = _known_as(federation, member, entry)
-    ownership_transfers.refuse_while_pending(member, known, gone)
-    member.declared.unpublish(entry.handle, gone)
-    federation.changed()
-    if entry.handle not in member.declared.published:
-        member.told_registrations.pop(entry.handle, None)
-    released = []
-    for instance in known:
-        lost = [a for a in gone if instance.owners.get(a) is member]
-        if lost:
-            ownership_transfers.release(step, instance, member, lost, b"")
-            released.append(instance)
-    advisories.registrations(step, [entry])
-    advisories.instances(step, released)
+def _unpublish(step: Step, entry: ObjectClassEntry, gone: list[AttributeHandle], timed: As) -> None:
+    if timed is None:
+        publications.unpublish(step, entry, gone)
+    publications.write_attributes(step, entry, gone, None, timed)
 
 
-def publish_interaction_class(step: Step, interaction_class: InteractionClassHandle) -> None:
-    federation = step.federation
-    entry = preconditions.interaction_class(federation, interaction_class)
-    step.member.declared.sends[interaction_class] = None
-    federation.changed()
-    advisories.interactions(step, [entry])
+def publish_interaction_class(
+    step: Step, interaction_class: InteractionClassHandle, timed: As = None
+) -> None:
+    entry = preconditions.interaction_class(step.federation, interaction_class)
+    if timed is None:
+        publications.begin_to_send(step, entry)
+    publications.write_interaction(step, entry, True, timed)
 
 
-def unpublish_interaction_class(step: Step, interaction_class: InteractionClassHandle) -> None:
-    federation = step.federation
-    member = step.member
-    preconditions.interaction_class(federation, interaction_class)
-    member.declared.sends.pop(interaction_class, None)
-    federation.changed()
-    member.told_interactions.pop(interaction_class, None)
+def unpublish_interaction_class(
+    step: Step, interaction_class: InteractionClassHandle, timed: As = None
+) -> None:
+    entry = preconditions.interaction_class(step.federation, interaction_class)
+    if timed is None:
+        publications.stop_sending(step, entry)
+    publications.write_interaction(step, entry, None, timed)
 
 
 def publish_object_class_directed_interactions(
@@ -111,13 +88,7 @@ def publish_object_class_directed_interactions(
     object_class: ObjectClassHandle,
     interaction_classes: Iterable[InteractionClassHandle],
 ) -> None:
-    federation = step.federation
-    preconditions.object_class(federation, object_class)
-    chosen = [
-        preconditions.interaction_class(federation, handle).handle for handle in sorted(interaction_classes)
-    ]
-    if chosen:
-        step.member.declared.directs.setdefault(object_class, {}).update(dict.fromkeys(chosen))
+    _declare_directed(step, step.member.declared.directs, object_class, interaction_classes, None)
 
 
 def unpublish_object_class_directed_interactions(
@@ -125,17 +96,7 @@ def unpublish_object_class_directed_interactions(
     object_class: ObjectClassHandle,
     interaction_classes: Iterable[InteractionClassHandle] | None = None,
 ) -> None:
-    federation = step.federation
-    member = step.member
-    preconditions.object_class(federation, object_class)
-    held = member.declared.directs.get(object_class, {})
-    gone = list(held) if interaction_classes is None else sorted(interaction_classes)
-    for handle in gone:
-        preconditions.interaction_class(federation, handle)
-    for handle in gone:
-        held.pop(handle, None)
-    if not held:
-        member.declared.directs.pop(object_class, None)
+    _withdraw_directed(step, step.member.declared.directs, object_class, interaction_classes)
 
 
 def subscribe_object_class_attributes(
@@ -144,24 +105,29 @@ def subscribe_object_class_attributes(
     attributes: Iterable[AttributeHandle],
     update_rate: str = "",
     active: bool = True,
+    timed: As = None,
 ) -> None:
-    federation = step.federation
-    entry = preconditions.object_class(federation, object_class)
+    entry = preconditions.object_class(step.federation, object_class)
     chosen = preconditions.attributes(entry, attributes)
-    wanted = wish(federation, active, update_rate)
-    if chosen:
-        step.member.declared.subscribe(object_class, chosen, wanted)
-        timed_changes.redeclared(step)
-        resubscribed(step, entry)
+    wanted = wish(step.federation, active, update_rate)
+    if chosen or timed is not None:
+        _subscribe(step, entry, chosen, wanted, timed)
 
 
-def wish(federation: Federation, active: bool, update_rate: str) -> AttributeWish:
-    if update_rate and update_rate not in federation.catalog.model.update_rates:
-        known = ", ".join(federation.catalog.model.update_rates) or "none"
+def wish(federation: Federation, active: bool, designator: str) -> AttributeWish:
+    if designator:
+        update_rate(federation, designator)
+    return AttributeWish(active, designator)
+
+
+def update_rate(federation: Federation, designator: str) -> float:
+    rates = federation.catalog.model.update_rates
+    if designator not in rates:
+        known = ", ".join(rates) or "none"
         raise InvalidUpdateRateDesignator(
-            f"{update_rate!r} is no update rate of the object model (it has {known})"
+            f"{designator!r} is no update rate of the object model (it has {known})"
         )
-    return AttributeWish(active, update_rate)
+    return rates[designator]
 
 
 def resubscribed(step: Step, entry: ObjectClassEntry) -> None:
@@ -172,65 +138,104 @@ def resubscribed(step: Step, entry: ObjectClassEntry) -> None:
     step.federation.changed()
     update_rates.redeclared(step)
     discover(step, entry)
-    _advise_of_subscription(step, entry)
+    family = entry.family()
+    advisories.registrations(step, family)
+    for below in family:
+        advisories.instances(step, step.federation.objects.of_class.get(below.handle, {}).values())
 
 
-def unsubscribe_object_class(step: Step, object_class: ObjectClassHandle) -> None:
+def unsubscribe_object_class(step: Step, object_class: ObjectClassHandle, timed: As = None) -> None:
     entry = preconditions.object_class(step.federation, object_class)
-    _unsubscribe(step, entry, list(step.member.declared.subscribed.get(object_class, ())))
+    federation = step.federation
+    declared = step.member.declared
+    gone = dict.fromkeys([*declared.subscribed.get(object_class, ()), *declared.timed.of_class(object_class)])
+    if timed is not None:
+        # Of all attributes that may yet be subscribed to as of an earlier time: it ends then.
+        for attribute in entry.attributes:
+            if federation.channels.as_of or federation.catalog.available_to_attribute(entry, attribute):
+                gone[attribute] = None
+    _subscribe(step, entry, list(gone), None, timed)
 
 
 def unsubscribe_object_class_attributes(
     step: Step,
     object_class: ObjectClassHandle,
     attributes: Iterable[AttributeHandle],
+    timed: As = None,
 ) -> None:
     entry = preconditions.object_class(step.federation, object_class)
-    _unsubscribe(step, entry, preconditions.attributes(entry, attributes))
+    _subscribe(step, entry, preconditions.attributes(entry, attributes), None, timed)
 
 
-def _unsubscribe(step: Step, entry: ObjectClassEntry, gone: list[AttributeHandle]) -> None:
-    step.member.declared.unsubscribe(entry.handle, gone)
-    timed_changes.redeclared(step)
+def _subscribe(
+    step: Step,
+    entry: ObjectClassEntry,
+    attributes: list[AttributeHandle],
+    wanted: AttributeWish | None,
+    timed: As,
+) -> None:
+    """Or, without a wish, subscribe no longer."""
+    kind = entry.handle
+    declared = step.member.declared
+    catalog = step.federation.catalog
+    placed = [catalog.available_to_attribute(entry, a) for a in attributes if a != catalog.privilege]
+    timed_changes.require_logged(step, entry.name, all(placed), timed)
+    now = declared.subscribed.get(kind, {})
+    before: dict[tuple[AttributeHandle, RegionHandle | None], AttributeWish | None]
+    before = {(attribute, None): now.get(attribute) for attribute in attributes}
+    until = timed_changes.write(step, declared.timed, kind, before, wanted, timed)
+    if wanted is None:
+        declared.unsubscribe(kind, attributes)
+    else:
+        declared.subscribe(kind, attributes, wanted)
+    if timed is None:
+        timed_changes.redeclared(step)
     resubscribed(step, entry)
+    if timed is not None:
+        changed: list[timed_changes.Subscription] = [(kind, attribute, None) for attribute in attributes]
+        timed_changes.carried_out(step, changed, until, timed, False)
 
 
 def discover(step: Step, entry: ObjectClassEntry) -> None:
-    member = step.member
     for instance in discovery.after_subscription(step, entry):
-        ownership_transfers.offer(step, instance, member)
-
-
-def _advise_of_subscription(step: Step, entry: ObjectClassEntry) -> None:
-    federation = step.federation
-    family = entry.family()
-    advisories.registrations(step, family)
-    for below in family:
-        advisories.instances(step, federation.objects.of_class.get(below.handle, {}).values())
+        ownership_transfers.offer(step, instance, step.member)
 
 
 def subscribe_interaction_class(
     step: Step,
     interaction_class: InteractionClassHandle,
     active: bool = True,
+    timed: As = None,
 ) -> None:
-    federation = step.federation
-    member = step.member
-    entry = preconditions.interaction_class(federation, interaction_class)
-    preconditions.not_reported(member, entry)
-    member.declared.receives[interaction_class] = active
-    timed_changes.redeclared(step)
-    federation.changed()
-    advisories.interactions(step, entry.family())
+    entry = preconditions.interaction_class(step.federation, interaction_class)
+    preconditions.not_reported(step.member, entry)
+    _receive(step, entry, active, timed)
 
 
-def unsubscribe_interaction_class(step: Step, interaction_class: InteractionClassHandle) -> None:
-    federation = step.federation
-    entry = preconditions.interaction_class(federation, interaction_class)
-    step.member.declared.receives.pop(interaction_class, None)
-    timed_changes.redeclared(step)
-    federation.changed()
+def unsubscribe_interaction_class(
+    step: Step, interaction_class: InteractionClassHandle, timed: As = None
+) -> None:
+    _receive(step, preconditions.interaction_class(step.federation, interaction_class), None, timed)
+
+
+def _receive(step: Step, entry: InteractionClassEntry, active: bool | None, timed: As) -> None:
+    """None: no longer."""
+    kind = entry.handle
+    declared = step.member.declared
+    available = bool(step.federation.catalog.available_to_interaction_class(entry))
+    timed_changes.require_logged(step, entry.name, available, timed)
+    before: dict[tuple[None, RegionHandle | None], bool | None] = {(None, None): declared.receives.get(kind)}
+    until = timed_changes.write(step, declared.timed_receives, kind, before, active, timed)
+    if active is None:
+        declared.receives.pop(kind, None)
+    else:
+        declared.receives[kind] = active
+    if timed is None:
+        timed_changes.redeclared(step)
+    step.federation.changed()
     advisories.interactions(step, entry.family())
+    if timed is not None:
+        timed_changes.carried_out(step, [(kind, None, None)], until, timed, True)
 
 
 def subscribe_object_class_directed_interactions(
@@ -239,13 +244,22 @@ def subscribe_object_class_directed_interactions(
     interaction_classes: Iterable[InteractionClassHandle],
     universally: bool = False,
 ) -> None:
-    federation = step.federation
-    preconditions.object_class(federation, object_class)
-    chosen = [
-        preconditions.interaction_class(federation, handle).handle for handle in sorted(interaction_classes)
-    ]
+    _declare_directed(step, step.member.declared.directed, object_class, interaction_classes, universally)
+
+
+def _declare_directed(
+    step: Step,
+    declared: Directed[How],
+    object_class: ObjectClassHandle,
+    interaction_classes: Iterable[InteractionClassHandle],
+    how: How,
+) -> None:
+    preconditions.object_class(step.federation, object_class)
+    chosen = sorted(interaction_classes)
+    for handle in chosen:
+        preconditions.interaction_class(step.federation, handle)
     if chosen:
-        step.member.declared.directed.setdefault(object_class, {}).update(dict.fromkeys(chosen, universally))
+        declared.setdefault(object_class, {}).update(dict.fromkeys(chosen, how))
 
 
 def unsubscribe_object_class_directed_interactions(
@@ -253,14 +267,21 @@ def unsubscribe_object_class_directed_interactions(
     object_class: ObjectClassHandle,
     interaction_classes: Iterable[InteractionClassHandle] | None = None,
 ) -> None:
-    federation = step.federation
-    member = step.member
-    preconditions.object_class(federation, object_class)
-    held = member.declared.directed.get(object_class, {})
+    _withdraw_directed(step, step.member.declared.directed, object_class, interaction_classes)
+
+
+def _withdraw_directed(
+    step: Step,
+    declared: Directed[How],
+    object_class: ObjectClassHandle,
+    interaction_classes: Iterable[InteractionClassHandle] | None,
+) -> None:
+    preconditions.object_class(step.federation, object_class)
+    held = declared.get(object_class, {})
     gone = list(held) if interaction_classes is None else sorted(interaction_classes)
     for handle in gone:
-        preconditions.interaction_class(federation, handle)
+        preconditions.interaction_class(step.federation, handle)
     for handle in gone:
         held.pop(handle, None)
     if not held:
-        member.declared.directed.pop(object_class, None)
+        declared.pop(object_class, None)

@@ -6,6 +6,7 @@ Names, registration, deletion, requests for values; and the transportation and o
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from weft.fom.catalog import ObjectClassEntry
 from weft.kernel.ddm import instance_regions, matching_at_time
@@ -44,7 +45,7 @@ from weft.model.handles import (
 )
 from weft.model.names import fault_of, shown
 from weft.model.records import MessageRetractionReturn
-from weft.model.time import LogicalTime
+from weft.model.time import LogicalTime, TimeValue
 
 # --- names ----------------------------------------------------------------------------------------------------
 
@@ -62,25 +63,17 @@ def _is_free(federation: Federation, name: str) -> bool:
 
 
 def reserve_object_instance_name(step: Step, name: str) -> None:
-    federation = step.federation
     member = step.member
     _check_name(name)
-    if _is_free(federation, name):
-        federation.objects.reserved[name] = member.handle
+    if _is_free(step.federation, name):
+        step.federation.objects.reserved[name] = member.handle
         step.callback(member, "object_instance_name_reservation_succeeded", (name,))
     else:
         step.callback(member, "object_instance_name_reservation_failed", (name,))
 
 
 def release_object_instance_name(step: Step, name: str) -> None:
-    federation = step.federation
-    _require_reserved(federation, step.member, name)
-    del federation.objects.reserved[name]
-
-
-def _require_reserved(federation: Federation, member: Member, name: str) -> None:
-    if federation.objects.reserved.get(name) != member.handle:
-        raise ObjectInstanceNameNotReserved(f"{member!r} has not reserved the name {name!r}")
+    release_multiple_object_instance_names(step, [name])
 
 
 def reserve_multiple_object_instance_names(step: Step, names: Iterable[str]) -> None:
@@ -100,13 +93,16 @@ def reserve_multiple_object_instance_names(step: Step, names: Iterable[str]) -> 
 
 
 def release_multiple_object_instance_names(step: Step, names: Iterable[str]) -> None:
-    federation = step.federation
-    member = step.member
     wanted = sorted(frozenset(names))
     for name in wanted:
-        _require_reserved(federation, member, name)
+        _require_reserved(step, name)
     for name in wanted:
-        del federation.objects.reserved[name]
+        del step.federation.objects.reserved[name]
+
+
+def _require_reserved(step: Step, name: str) -> None:
+    if step.federation.objects.reserved.get(name) != step.member.handle:
+        raise ObjectInstanceNameNotReserved(f"{step.member!r} has not reserved the name {name!r}")
 
 
 # --- instances ------------------------------------------------------------------------------------------------
@@ -116,49 +112,51 @@ def register_object_instance(
     step: Step,
     object_class: ObjectClassHandle,
     name: str | None = None,
+    past: TimeValue | None = None,
 ) -> ObjectInstanceHandle:
-    federation = step.federation
-    member = step.member
-    entry = preconditions.object_class(federation, object_class)
-    if object_class not in member.declared.published:
-        raise ObjectClassNotPublished(
-            f"{member!r} does not publish {entry.name}; publish it before registering"
-        )
-    _take_name(federation, member, name)
-    return _create(step, entry, name, None)
+    entry, _ = _published(step, object_class)
+    return _create(step, entry, name, None, past)
 
 
 def register_object_instance_with_regions(
     step: Step,
     object_class: ObjectClassHandle,
-    attributes_and_regions: instance_regions.GivenPairs,
+    attributes_and_regions: preconditions.GivenPairs,
     name: str | None = None,
+    past: TimeValue | None = None,
 ) -> ObjectInstanceHandle:
-    federation = step.federation
     member = step.member
-    entry = preconditions.object_class(federation, object_class)
-    published = member.declared.published.get(object_class)
-    if published is None:
-        raise ObjectClassNotPublished(
-            f"{member!r} does not publish {entry.name}; publish it before registering"
-        )
-    pairs = preconditions.placed(federation, member, entry, attributes_and_regions)
+    entry, published = _published(step, object_class)
+    pairs = preconditions.placed(step.federation, member, entry, attributes_and_regions)
     for attributes, _ in pairs:
         for attribute in attributes:
             if attribute not in published:
                 raise AttributeNotPublished(
                     f"{member!r} does not publish {entry.attributes[attribute].name} of {entry.name}"
                 )
-    _take_name(federation, member, name)
-    return _create(step, entry, name, pairs)
+    return _create(step, entry, name, pairs, past)
 
 
-def _take_name(federation: Federation, member: Member, name: str | None) -> None:
-    if name is not None:
-        if name in federation.objects.names:
-            raise ObjectInstanceNameInUse(f"an instance named {name!r} exists")
-        _require_reserved(federation, member, name)
-        del federation.objects.reserved[name]
+REGISTERS: Final = {"register_object_instance": 2, "register_object_instance_with_regions": 3}
+"""By which instances come about, and how many arguments they take."""
+
+
+def prepare(service: str, arguments: tuple[object, ...], past: TimeValue | None) -> tuple[object, ...]:
+    """With what is past for everybody, as the federate's node knows it: whom it makes discover the instance depends on that."""
+    return *arguments, *[None] * (REGISTERS[service] - len(arguments)), past
+
+
+def _published(
+    step: Step, object_class: ObjectClassHandle
+) -> tuple[ObjectClassEntry, dict[AttributeHandle, None]]:
+    """The class, and which attributes of it the member publishes."""
+    entry = preconditions.object_class(step.federation, object_class)
+    published = step.member.declared.published.get(object_class)
+    if published is None:
+        raise ObjectClassNotPublished(
+            f"{step.member!r} does not publish {entry.name}; publish it before registering"
+        )
+    return entry, published
 
 
 def _create(
@@ -166,9 +164,17 @@ def _create(
     entry: ObjectClassEntry,
     name: str | None,
     pairs: preconditions.Pairs | None,
+    past: TimeValue | None,
 ) -> ObjectInstanceHandle:
     federation = step.federation
     member = step.member
+    if name is not None:
+        if name in federation.objects.names:
+            raise ObjectInstanceNameInUse(f"an instance named {name!r} exists")
+        _require_reserved(step, name)
+        del federation.objects.reserved[name]
+    if past is not None:
+        discovery.reclaim(federation, past)
     federation.objects.registered += 1
     handle = ObjectInstanceHandle.of(federation.objects.registered)
     plan = discovery.plan(federation, member, entry)
@@ -271,8 +277,7 @@ def request_attribute_value_update(
     member = step.member
     preconditions.encoded("the user-supplied tag", tag)
     if isinstance(target, ObjectInstanceHandle):
-        instance = preconditions.known_instance(federation, member, target)
-        chosen = preconditions.known_attributes(federation, member, instance, attributes)
+        instance, chosen = preconditions.instance_attributes(step, target, attributes)
         advisories.solicit(step, instance, chosen, tag, member)
     else:
         entry = preconditions.object_class(federation, target)
@@ -297,15 +302,12 @@ def request_attribute_transportation_type_change(
     attributes: Iterable[AttributeHandle],
     transportation: TransportationTypeHandle,
 ) -> None:
-    federation = step.federation
-    member = step.member
-    instance = preconditions.known_instance(federation, member, object_instance)
-    chosen = preconditions.known_attributes(federation, member, instance, attributes)
-    preconditions.owned(instance, member, chosen)
-    preconditions.transportation(federation, transportation)
+    instance, chosen = preconditions.instance_attributes(step, object_instance, attributes)
+    preconditions.owned(instance, step.member, chosen)
+    preconditions.transportation(step.federation, transportation)
     _overrides(instance).transportations.update(dict.fromkeys(chosen, transportation))
     arguments = (object_instance, frozenset(chosen), transportation)
-    step.callback(member, "confirm_attribute_transportation_type_change", arguments)
+    step.callback(step.member, "confirm_attribute_transportation_type_change", arguments)
 
 
 def change_default_attribute_transportation_type(
@@ -315,10 +317,9 @@ def change_default_attribute_transportation_type(
     transportation: TransportationTypeHandle,
 ) -> None:
     """For the instances this federate registers from now on."""
-    federation = step.federation
-    entry = preconditions.object_class(federation, object_class)
+    entry = preconditions.object_class(step.federation, object_class)
     chosen = preconditions.attributes(entry, attributes)
-    preconditions.transportation(federation, transportation)
+    preconditions.transportation(step.federation, transportation)
     held = step.member.attribute_transportations.setdefault(object_class, {})
     held.update(dict.fromkeys(chosen, transportation))
 
@@ -328,12 +329,9 @@ def query_attribute_transportation_type(
     object_instance: ObjectInstanceHandle,
     attribute: AttributeHandle,
 ) -> None:
-    federation = step.federation
-    member = step.member
-    instance = preconditions.known_instance(federation, member, object_instance)
-    preconditions.known_attributes(federation, member, instance, [attribute])
+    instance, _ = preconditions.instance_attributes(step, object_instance, [attribute])
     arguments = (object_instance, attribute, transportation_of(instance, attribute))
-    step.callback(member, "report_attribute_transportation_type", arguments)
+    step.callback(step.member, "report_attribute_transportation_type", arguments)
 
 
 def request_interaction_transportation_type_change(
@@ -341,20 +339,18 @@ def request_interaction_transportation_type_change(
     interaction_class: InteractionClassHandle,
     transportation: TransportationTypeHandle,
 ) -> None:
-    federation = step.federation
-    member = step.member
-    entry = preconditions.interaction_class(federation, interaction_class)
-    _require_sent(member, interaction_class, entry.name)
-    preconditions.transportation(federation, transportation)
-    member.interaction_transportations[interaction_class] = transportation
-    federation.changed()
+    _require_sent(step, interaction_class)
+    preconditions.transportation(step.federation, transportation)
+    step.member.interaction_transportations[interaction_class] = transportation
+    step.federation.changed()
     arguments = (interaction_class, transportation)
-    step.callback(member, "confirm_interaction_transportation_type_change", arguments)
+    step.callback(step.member, "confirm_interaction_transportation_type_change", arguments)
 
 
-def _require_sent(member: Member, interaction_class: InteractionClassHandle, name: str) -> None:
-    if interaction_class not in member.declared.sends:
-        raise InteractionClassNotPublished(f"{member!r} does not publish {name}")
+def _require_sent(step: Step, interaction_class: InteractionClassHandle) -> None:
+    entry = preconditions.interaction_class(step.federation, interaction_class)
+    if interaction_class not in step.member.declared.sends:
+        raise InteractionClassNotPublished(f"{step.member!r} does not publish {entry.name}")
 
 
 def query_interaction_transportation_type(
@@ -384,12 +380,9 @@ def change_attribute_order_type(
     attributes: Iterable[AttributeHandle],
     order: OrderType,
 ) -> None:
-    federation = step.federation
-    member = step.member
-    instance = preconditions.known_instance(federation, member, object_instance)
-    chosen = preconditions.known_attributes(federation, member, instance, attributes)
-    preconditions.owned(instance, member, chosen)
-    _require_order(federation, order)
+    instance, chosen = preconditions.instance_attributes(step, object_instance, attributes)
+    preconditions.owned(instance, step.member, chosen)
+    _require_order(step.federation, order)
     _overrides(instance).orders.update(dict.fromkeys(chosen, order))
 
 
@@ -399,10 +392,9 @@ def change_default_attribute_order_type(
     attributes: Iterable[AttributeHandle],
     order: OrderType,
 ) -> None:
-    federation = step.federation
-    entry = preconditions.object_class(federation, object_class)
+    entry = preconditions.object_class(step.federation, object_class)
     chosen = preconditions.attributes(entry, attributes)
-    _require_order(federation, order)
+    _require_order(step.federation, order)
     step.member.attribute_orders.setdefault(object_class, {}).update(dict.fromkeys(chosen, order))
 
 
@@ -411,10 +403,7 @@ def change_interaction_order_type(
     interaction_class: InteractionClassHandle,
     order: OrderType,
 ) -> None:
-    federation = step.federation
-    member = step.member
-    entry = preconditions.interaction_class(federation, interaction_class)
-    _require_sent(member, interaction_class, entry.name)
-    _require_order(federation, order)
-    member.interaction_orders[interaction_class] = order
-    federation.changed()  # closes the lanes of this class
+    _require_sent(step, interaction_class)
+    _require_order(step.federation, order)
+    step.member.interaction_orders[interaction_class] = order
+    step.federation.changed()  # closes the lanes of this class

@@ -11,7 +11,7 @@ from weft.kernel.message import advisories
 from weft.kernel.services import ownership_transfers
 from weft.kernel.services.ownership_transfers import named
 from weft.kernel.state import preconditions
-from weft.kernel.state.federation import Bid, Federation, Instance, Member
+from weft.kernel.state.federation import Bid, Instance
 from weft.kernel.state.step import Step
 from weft.model.errors import (
     AttributeAcquisitionWasNotRequested,
@@ -37,9 +37,8 @@ def unconditional_attribute_ownership_divestiture(
     attributes: Attributes,
     tag: bytes,
 ) -> None:
-    member = step.member
-    instance, chosen = _owned(step.federation, member, handle, attributes, tag)
-    ownership_transfers.release(step, instance, member, chosen, tag)
+    instance, chosen = _owned(step, handle, attributes, tag)
+    ownership_transfers.release(step, instance, step.member, chosen, tag)
     advisories.instances(step, [instance])
 
 
@@ -49,7 +48,7 @@ def negotiated_attribute_ownership_divestiture(
     attributes: Attributes,
     tag: bytes,
 ) -> None:
-    instance, chosen = _owned(step.federation, step.member, handle, attributes, tag)
+    instance, chosen = _owned(step, handle, attributes, tag)
     for attribute in chosen:
         if attribute in ownership_transfers.under_way(instance).offered:
             raise AttributeAlreadyBeingDivested(f"{named(instance, attribute)} is being divested already")
@@ -62,7 +61,7 @@ def negotiated_attribute_ownership_divestiture(
 def cancel_negotiated_attribute_ownership_divestiture(
     step: Step, handle: ObjectInstanceHandle, attributes: Attributes
 ) -> None:
-    instance, chosen = _owned(step.federation, step.member, handle, attributes, b"")
+    instance, chosen = _owned(step, handle, attributes, b"")
     _require_offered(instance, chosen)
     for attribute in chosen:
         ownership_transfers.opened(instance).offered.pop(attribute)
@@ -71,7 +70,7 @@ def cancel_negotiated_attribute_ownership_divestiture(
 
 
 def confirm_divestiture(step: Step, handle: ObjectInstanceHandle, attributes: Attributes, tag: bytes) -> None:
-    instance, chosen = _owned(step.federation, step.member, handle, attributes, tag)
+    instance, chosen = _owned(step, handle, attributes, tag)
     _require_offered(instance, chosen)
     for attribute in chosen:
         if attribute not in ownership_transfers.under_way(instance).wanted:
@@ -87,7 +86,7 @@ def attribute_ownership_divestiture_if_wanted(
     attributes: Attributes,
     tag: bytes,
 ) -> frozenset[AttributeHandle]:
-    instance, chosen = _owned(step.federation, step.member, handle, attributes, tag)
+    instance, chosen = _owned(step, handle, attributes, tag)
     wanted = [a for a in chosen if a in ownership_transfers.under_way(instance).wanted]
     ownership_transfers.grant(step, instance, wanted, tag)
     ownership_transfers.tidy(instance)
@@ -102,15 +101,14 @@ def attribute_ownership_release_denied(
     tag: bytes,
 ) -> None:
     """Lasting bids end: the attributes are not to be had."""
-    federation = step.federation
-    instance, chosen = _owned(federation, step.member, handle, attributes, tag)
+    instance, chosen = _owned(step, handle, attributes, tag)
     told: ownership_transfers.Told = {}
     denied = []
     for attribute in chosen:
         for seeker, bid in ownership_transfers.under_way(instance).wanted.get(attribute, {}).items():
             if bid.lasting:
                 told.setdefault((seeker, seeker, tag), []).append(attribute)
-                denied.append((attribute, federation.members[seeker]))
+                denied.append((attribute, step.federation.members[seeker]))
     ownership_transfers.tell(step, instance, told, "attribute_ownership_unavailable")
     ownership_transfers.withdraw(step, instance, denied)
 
@@ -124,7 +122,7 @@ def attribute_ownership_acquisition(
     attributes: Attributes,
     tag: bytes,
 ) -> None:
-    instance, chosen = _acquirable(step.federation, step.member, handle, attributes, tag)
+    instance, chosen = _acquirable(step, handle, attributes, tag)
     ownership_transfers.place(step, instance, chosen, Bid(tag, True))
 
 
@@ -135,7 +133,7 @@ def attribute_ownership_acquisition_if_available(
     tag: bytes,
 ) -> None:
     member = step.member
-    instance, chosen = _acquirable(step.federation, member, handle, attributes, tag)
+    instance, chosen = _acquirable(step, handle, attributes, tag)
     for attribute in chosen:
         if ownership_transfers.has_lasting_bid(instance, member, attribute):
             raise AttributeAlreadyBeingAcquired(
@@ -148,10 +146,8 @@ def cancel_attribute_ownership_acquisition(
     step: Step, handle: ObjectInstanceHandle, attributes: Attributes
 ) -> None:
     """Of lasting bids; passing ones end by themselves."""
-    federation = step.federation
     member = step.member
-    instance = preconditions.known_instance(federation, member, handle)
-    chosen = preconditions.known_attributes(federation, member, instance, attributes)
+    instance, chosen = preconditions.instance_attributes(step, handle, attributes)
     for attribute in chosen:
         if instance.owners.get(attribute) is member:
             raise AttributeAlreadyOwned(f"{member!r} owns {named(instance, attribute)} by now")
@@ -170,10 +166,8 @@ def cancel_attribute_ownership_acquisition(
 
 def query_attribute_ownership(step: Step, handle: ObjectInstanceHandle, attributes: Attributes) -> None:
     """One callback for each owner."""
-    federation = step.federation
     member = step.member
-    instance = preconditions.known_instance(federation, member, handle)
-    chosen = preconditions.known_attributes(federation, member, instance, attributes)
+    instance, chosen = preconditions.instance_attributes(step, handle, attributes)
     by_owner: dict[FederateHandle | None, list[AttributeHandle]] = {}
     for attribute in chosen:
         owner = instance.owners.get(attribute)
@@ -181,7 +175,7 @@ def query_attribute_ownership(step: Step, handle: ObjectInstanceHandle, attribut
     for found, owned in by_owner.items():
         if found is None:
             step.callback(member, "attribute_is_not_owned", (handle, frozenset(owned)))
-        elif found == federation.rti.handle:
+        elif found == step.federation.rti.handle:
             step.callback(member, "attribute_is_owned_by_rti", (handle, frozenset(owned)))
         else:
             step.callback(member, "inform_attribute_ownership", (handle, frozenset(owned), found))
@@ -192,22 +186,18 @@ def is_attribute_owned_by_federate(
     handle: ObjectInstanceHandle,
     attribute: AttributeHandle,
 ) -> bool:
-    federation = step.federation
-    member = step.member
-    instance = preconditions.known_instance(federation, member, handle)
-    preconditions.known_attributes(federation, member, instance, [attribute])
-    return instance.owners.get(attribute) is member
+    instance, _ = preconditions.instance_attributes(step, handle, [attribute])
+    return instance.owners.get(attribute) is step.member
 
 
 # --- preconditions --------------------------------------------------------------------------------------------
 
 
 def _owned(
-    federation: Federation, member: Member, handle: ObjectInstanceHandle, attributes: Attributes, tag: bytes
+    step: Step, handle: ObjectInstanceHandle, attributes: Attributes, tag: bytes
 ) -> tuple[Instance, list[AttributeHandle]]:
-    instance = preconditions.known_instance(federation, member, handle)
-    chosen = preconditions.known_attributes(federation, member, instance, attributes)
-    preconditions.owned(instance, member, chosen)
+    instance, chosen = preconditions.instance_attributes(step, handle, attributes)
+    preconditions.owned(instance, step.member, chosen)
     preconditions.encoded("the user-supplied tag", tag)
     return instance, chosen
 
@@ -219,12 +209,12 @@ def _require_offered(instance: Instance, attributes: list[AttributeHandle]) -> N
 
 
 def _acquirable(
-    federation: Federation, member: Member, handle: ObjectInstanceHandle, attributes: Attributes, tag: bytes
+    step: Step, handle: ObjectInstanceHandle, attributes: Attributes, tag: bytes
 ) -> tuple[Instance, list[AttributeHandle]]:
-    instance = preconditions.known_instance(federation, member, handle)
-    chosen = preconditions.known_attributes(federation, member, instance, attributes)
+    member = step.member
+    instance, chosen = preconditions.instance_attributes(step, handle, attributes)
     preconditions.encoded("the user-supplied tag", tag)
-    known_class = federation.known_class(member, instance)
+    known_class = step.federation.known_class(member, instance)
     published = None if known_class is None else member.declared.published.get(known_class)
     if published is None:
         raise ObjectClassNotPublished(f"{member!r} does not publish the class it knows {instance.name!r} as")

@@ -103,9 +103,8 @@ def release(
 
 def leave(step: Step, owned: Iterable[Instance]) -> None:
     """The member has resigned: its bids end, and it gives up what it still owns of these instances."""
-    federation = step.federation
     member = step.member
-    for instance in federation.instances.values():
+    for instance in step.federation.instances.values():
         if instance.transfers is not None:
             withdraw(step, instance, [(a, member) for a in wants(instance, member)])
     for instance in owned:
@@ -115,7 +114,6 @@ def leave(step: Step, owned: Iterable[Instance]) -> None:
 
 def place(step: Step, instance: Instance, attributes: list[AttributeHandle], bid: Bid) -> None:
     """The member bids for these attributes, which others own or nobody."""
-    federation = step.federation
     member = step.member
     transfers = opened(instance)
     free = []
@@ -129,7 +127,7 @@ def place(step: Step, instance: Instance, attributes: list[AttributeHandle], bid
         if earlier is not None and (earlier.lasting or not bid.lasting):
             continue  # asked for already
         offered = attribute in transfers.offered
-        if owner is federation.rti or (owner is not None and not bid.lasting and not offered):
+        if owner is step.federation.rti or (owner is not None and not bid.lasting and not offered):
             taken.setdefault((member.handle, member.handle, bid.tag), []).append(attribute)
             continue
         bids[member.handle] = bid
@@ -187,19 +185,18 @@ def grant(step: Step, instance: Instance, attributes: list[AttributeHandle], tag
 
 def impose(step: Step, instance: Instance, attribute: AttributeHandle, owner: Member | None) -> None:
     """The MOM says who owns the attribute, and tells neither who gains nor who loses it; who waits for it goes on to do so."""
-    federation = step.federation
     former = instance.owners.get(attribute)
     if former is owner:
         return
     if former is not None:
-        _give_up(federation, instance, former, [attribute])
+        _give_up(step.federation, instance, former, [attribute])
     instance.owners = {a: one for a, one in instance.owners.items() if a != attribute}
     transfers = opened(instance)
     transfers.offered.pop(attribute, None)
     if owner is not None:
         transfers.wanted.get(attribute, {}).pop(owner.handle, None)
         instance.owners[attribute] = owner
-        _take_over(federation, instance, owner, attribute)
+        _take_over(step.federation, instance, owner, attribute)
         keep(step, instance, [attribute])
         for discoverer in discovery.after_transfer(step, instance):
             offer(step, instance, discoverer)
@@ -268,7 +265,6 @@ def _offer(
     known_class: ObjectClassHandle,
     attributes: list[AttributeHandle],
 ) -> None:
-    federation = step.federation
     published = member.declared.published.get(known_class)
     if published is None:
         return
@@ -276,7 +272,7 @@ def _offer(
     told: Told = {}
     for attribute in attributes:
         tag = transfers.offered.get(attribute)
-        owner = instance.owners.get(attribute, federation.rti)
+        owner = instance.owners.get(attribute, step.federation.rti)
         if tag is None or attribute not in published or transfers.wanted.get(attribute) or owner is member:
             continue
         told.setdefault((member.handle, owner.handle, tag), []).append(attribute)
@@ -284,10 +280,8 @@ def _offer(
 
 
 def tell(step: Step, instance: Instance, told: Told, method: str) -> None:
-    federation = step.federation
     for (handle, _, tag), attributes in told.items():
-        arguments = (instance.handle, frozenset(attributes), tag)
-        step.callback(federation.members[handle], method, arguments)
+        step.callback(step.federation.members[handle], method, (instance.handle, frozenset(attributes), tag))
 
 
 def _give_up(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from weft.fom.catalog import DimensionEntry, InteractionClassEntry, ObjectClassEntry
 from weft.fom.orders import NAMES
 from weft.kernel.ddm import matching
 from weft.kernel.message import advisories
+from weft.kernel.services import declaration
 from weft.kernel.state import preconditions
-from weft.kernel.state.federation import Federation
 from weft.kernel.state.step import Step
 from weft.model.enums import OrderType, ResignAction, ServiceGroup
 from weft.model.errors import (
@@ -26,15 +29,16 @@ from weft.model.errors import (
     InvalidServiceGroup,
     InvalidTransportationName,
     InvalidTransportationTypeHandle,
-    InvalidUpdateRateDesignator,
     NameNotFound,
     ObjectInstanceNotKnown,
+    RTIexception,
     RTIinternalError,
 )
 from weft.model.handles import (
     AttributeHandle,
     DimensionHandle,
     FederateHandle,
+    Handle,
     InteractionClassHandle,
     ObjectClassHandle,
     ObjectInstanceHandle,
@@ -58,14 +62,30 @@ _ORDER_SPELLINGS = {
     "HLAtimeStamp": OrderType.TIMESTAMP,
 }
 
+Entry = TypeVar("Entry")
+
+
+def _named(step: Step, found: Entry | None, what: str, name: str) -> Entry:
+    if found is None:
+        raise NameNotFound(f"no {what} {name!r} in the object model of {step.federation.name!r}")
+    return found
+
+
+def _valid(
+    step: Step, found: Entry | None, what: str, handle: Handle, error: Callable[[str], RTIexception]
+) -> Entry:
+    if found is None:
+        raise error(f"{handle!r} is no {what} of {step.federation.name!r}")
+    return found
+
+
 # --- federates, classes, instances ----------------------------------------------------------------------------
 
 
 def get_federate_handle(step: Step, name: str) -> FederateHandle:
-    federation = step.federation
-    found = federation.membership.names.get(name)
+    found = step.federation.membership.names.get(name)
     if found is None:
-        raise NameNotFound(f"no federate named {name!r} in {federation.name!r}")
+        raise NameNotFound(f"no federate named {name!r} in {step.federation.name!r}")
     return found.handle
 
 
@@ -74,37 +94,29 @@ def get_federate_name(step: Step, handle: FederateHandle) -> str:
 
 
 def get_object_class_handle(step: Step, name: str) -> ObjectClassHandle:
-    federation = step.federation
-    found = federation.catalog.object_class_named(name)
-    if found is None:
-        raise NameNotFound(f"no object class {name!r} in the object model of {federation.name!r}")
-    return found.handle
+    return _named(step, step.federation.catalog.object_class_named(name), "object class", name).handle
 
 
-def _object_class(federation: Federation, handle: ObjectClassHandle) -> ObjectClassEntry:
-    found = federation.catalog.object_classes.get(handle)
-    if found is None:
-        raise InvalidObjectClassHandle(f"{handle!r} is no object class of {federation.name!r}")
-    return found
+def _object_class(step: Step, handle: ObjectClassHandle) -> ObjectClassEntry:
+    found = step.federation.catalog.object_classes.get(handle)
+    return _valid(step, found, "object class", handle, InvalidObjectClassHandle)
 
 
 def get_object_class_name(step: Step, handle: ObjectClassHandle) -> str:
-    return _object_class(step.federation, handle).name
+    return _object_class(step, handle).name
 
 
 def get_known_object_class_handle(step: Step, handle: ObjectInstanceHandle) -> ObjectClassHandle:
-    federation = step.federation
-    member = step.member
-    known = federation.known_class(member, preconditions.known_instance(federation, member, handle))
+    instance = preconditions.known_instance(step.federation, step.member, handle)
+    known = step.federation.known_class(step.member, instance)
     assert known is not None  # a known instance has a known class
     return known
 
 
 def get_object_instance_handle(step: Step, name: str) -> ObjectInstanceHandle:
-    member = step.member
     instance = step.federation.objects.names.get(name)
-    if instance is None or not instance.knowledge.mask & member.bit:
-        raise ObjectInstanceNotKnown(f"no instance named {name!r} is known to {member!r}")
+    if instance is None or not instance.knowledge.mask & step.member.bit:
+        raise ObjectInstanceNotKnown(f"no instance named {name!r} is known to {step.member!r}")
     return instance.handle
 
 
@@ -113,7 +125,7 @@ def get_object_instance_name(step: Step, handle: ObjectInstanceHandle) -> str:
 
 
 def get_attribute_handle(step: Step, object_class: ObjectClassHandle, name: str) -> AttributeHandle:
-    entry = _object_class(step.federation, object_class)
+    entry = _object_class(step, object_class)
     found = entry.names.get(name)
     if found is None:
         raise NameNotFound(f"class {entry.name} has no attribute {name!r}")
@@ -121,37 +133,29 @@ def get_attribute_handle(step: Step, object_class: ObjectClassHandle, name: str)
 
 
 def get_attribute_name(step: Step, object_class: ObjectClassHandle, attribute: AttributeHandle) -> str:
-    federation = step.federation
-    entry = _object_class(federation, object_class)
+    entry = _object_class(step, object_class)
     found = entry.attributes.get(attribute)
-    if found is None:
-        if federation.catalog.is_attribute(attribute):
-            raise AttributeNotDefined(f"{attribute!r} is no attribute of class {entry.name}")
-        raise InvalidAttributeHandle(f"{attribute!r} is no attribute of {federation.name!r}")
-    return found.name
+    if found is None and step.federation.catalog.is_attribute(attribute):
+        raise AttributeNotDefined(f"{attribute!r} is no attribute of class {entry.name}")
+    return _valid(step, found, "attribute", attribute, InvalidAttributeHandle).name
 
 
 def get_interaction_class_handle(step: Step, name: str) -> InteractionClassHandle:
-    federation = step.federation
-    found = federation.catalog.interaction_class_named(name)
-    if found is None:
-        raise NameNotFound(f"no interaction class {name!r} in the object model of {federation.name!r}")
-    return found.handle
+    found = step.federation.catalog.interaction_class_named(name)
+    return _named(step, found, "interaction class", name).handle
 
 
-def _interaction_class(federation: Federation, handle: InteractionClassHandle) -> InteractionClassEntry:
-    found = federation.catalog.interaction_classes.get(handle)
-    if found is None:
-        raise InvalidInteractionClassHandle(f"{handle!r} is no interaction class of {federation.name!r}")
-    return found
+def _interaction_class(step: Step, handle: InteractionClassHandle) -> InteractionClassEntry:
+    found = step.federation.catalog.interaction_classes.get(handle)
+    return _valid(step, found, "interaction class", handle, InvalidInteractionClassHandle)
 
 
 def get_interaction_class_name(step: Step, handle: InteractionClassHandle) -> str:
-    return _interaction_class(step.federation, handle).name
+    return _interaction_class(step, handle).name
 
 
 def get_parameter_handle(step: Step, interaction_class: InteractionClassHandle, name: str) -> ParameterHandle:
-    entry = _interaction_class(step.federation, interaction_class)
+    entry = _interaction_class(step, interaction_class)
     found = entry.names.get(name)
     if found is None:
         raise NameNotFound(f"class {entry.name} has no parameter {name!r}")
@@ -163,28 +167,18 @@ def get_parameter_name(
     interaction_class: InteractionClassHandle,
     parameter: ParameterHandle,
 ) -> str:
-    federation = step.federation
-    entry = _interaction_class(federation, interaction_class)
+    entry = _interaction_class(step, interaction_class)
     found = entry.parameters.get(parameter)
-    if found is None:
-        if federation.catalog.is_parameter(parameter):
-            raise InteractionParameterNotDefined(f"{parameter!r} is no parameter of class {entry.name}")
-        raise InvalidParameterHandle(f"{parameter!r} is no parameter of {federation.name!r}")
-    return found.name
+    if found is None and step.federation.catalog.is_parameter(parameter):
+        raise InteractionParameterNotDefined(f"{parameter!r} is no parameter of class {entry.name}")
+    return _valid(step, found, "parameter", parameter, InvalidParameterHandle).name
 
 
 # --- rates, orders, transportations, dimensions ---------------------------------------------------------------
 
 
 def get_update_rate_value(step: Step, designator: str) -> float:
-    federation = step.federation
-    rate = federation.catalog.model.update_rates.get(designator)
-    if rate is None:
-        known = ", ".join(federation.catalog.model.update_rates) or "none"
-        raise InvalidUpdateRateDesignator(
-            f"{designator!r} is no update rate of the object model (it has {known})"
-        )
-    return rate
+    return declaration.update_rate(step.federation, designator)
 
 
 def get_update_rate_value_for_attribute(
@@ -194,12 +188,10 @@ def get_update_rate_value_for_attribute(
 ) -> float:
     """The rate this federate subscribed the attribute with; 0 where it asked for every update or for none."""
     federation = step.federation
-    member = step.member
-    instance = preconditions.known_instance(federation, member, object_instance)
-    preconditions.known_attributes(federation, member, instance, [attribute])
-    known = federation.known_class(member, instance)
+    instance, _ = preconditions.instance_attributes(step, object_instance, [attribute])
+    known = federation.known_class(step.member, instance)
     where = matching.where_is(federation, instance)
-    wishes = {} if known is None else matching.wishes(federation, member, known, where) or {}
+    wishes = {} if known is None else matching.wishes(federation, step.member, known, where) or {}
     wish = wishes.get(attribute)
     return federation.catalog.model.update_rates[wish.rate] if wish is not None and wish.rate else 0.0
 
@@ -219,57 +211,46 @@ def get_order_name(step: Step, order: OrderType) -> str:
 
 
 def get_transportation_type_handle(step: Step, name: str) -> TransportationTypeHandle:
-    federation = step.federation
-    found = federation.catalog.transportation_names.get(name)
+    names = step.federation.catalog.transportation_names
+    found = names.get(name)
     if found is None:
-        known = ", ".join(federation.catalog.transportation_names)
+        known = ", ".join(names)
         raise InvalidTransportationName(f"{name!r} is no transportation of the object model (it has {known})")
     return found
 
 
 def get_transportation_type_name(step: Step, handle: TransportationTypeHandle) -> str:
-    federation = step.federation
-    found = federation.catalog.transportations.get(handle)
-    if found is None:
-        raise InvalidTransportationTypeHandle(f"{handle!r} is no transportation type of {federation.name!r}")
-    return found
+    found = step.federation.catalog.transportations.get(handle)
+    return _valid(step, found, "transportation type", handle, InvalidTransportationTypeHandle)
 
 
 def get_available_dimensions_for_object_class(
     step: Step, handle: ObjectClassHandle
 ) -> frozenset[DimensionHandle]:
-    federation = step.federation
-    return federation.catalog.available_to_object_class(_object_class(federation, handle))
+    return step.federation.catalog.available_to_object_class(_object_class(step, handle))
 
 
 def get_available_dimensions_for_interaction_class(
     step: Step, handle: InteractionClassHandle
 ) -> frozenset[DimensionHandle]:
-    federation = step.federation
-    return federation.catalog.available_to_interaction_class(_interaction_class(federation, handle))
+    return step.federation.catalog.available_to_interaction_class(_interaction_class(step, handle))
 
 
 def get_dimension_handle(step: Step, name: str) -> DimensionHandle:
-    federation = step.federation
-    found = federation.catalog.dimension_names.get(name)
-    if found is None:
-        raise NameNotFound(f"no dimension {name!r} in the object model of {federation.name!r}")
-    return found.handle
+    return _named(step, step.federation.catalog.dimension_names.get(name), "dimension", name).handle
 
 
-def _dimension(federation: Federation, handle: DimensionHandle) -> DimensionEntry:
-    found = federation.catalog.dimensions.get(handle)
-    if found is None:
-        raise InvalidDimensionHandle(f"{handle!r} is no dimension of {federation.name!r}")
-    return found
+def dimension(step: Step, handle: DimensionHandle) -> DimensionEntry:
+    found = step.federation.catalog.dimensions.get(handle)
+    return _valid(step, found, "dimension", handle, InvalidDimensionHandle)
 
 
 def get_dimension_name(step: Step, handle: DimensionHandle) -> str:
-    return _dimension(step.federation, handle).name
+    return dimension(step, handle).name
 
 
 def get_dimension_upper_bound(step: Step, handle: DimensionHandle) -> int:
-    return _dimension(step.federation, handle).upper_bound
+    return dimension(step, handle).upper_bound
 
 
 # --- normalisation --------------------------------------------------------------------------------------------
@@ -282,25 +263,22 @@ def normalize_service_group(step: Step, group: ServiceGroup) -> int:
 
 
 def normalize_federate_handle(step: Step, handle: FederateHandle) -> int:
-    federation = step.federation
-    if not handle.is_between(1, federation.membership.joined):
-        raise InvalidFederateHandle(f"{handle!r} was never given to a federate of {federation.name!r}")
+    if not handle.is_between(1, step.federation.membership.joined):
+        raise InvalidFederateHandle(f"{handle!r} was never given to a federate of {step.federation.name!r}")
     return handle.number
 
 
 def normalize_object_class_handle(step: Step, handle: ObjectClassHandle) -> int:
-    return _object_class(step.federation, handle).handle.number
+    return _object_class(step, handle).handle.number
 
 
 def normalize_interaction_class_handle(step: Step, handle: InteractionClassHandle) -> int:
-    return _interaction_class(step.federation, handle).handle.number
+    return _interaction_class(step, handle).handle.number
 
 
 def normalize_object_instance_handle(step: Step, handle: ObjectInstanceHandle) -> int:
-    federation = step.federation
-    if handle not in federation.instances:
-        raise InvalidObjectInstanceHandle(f"{handle!r} is no object instance of {federation.name!r}")
-    return handle.number
+    found = step.federation.instances.get(handle)
+    return _valid(step, found, "object instance", handle, InvalidObjectInstanceHandle).handle.number
 
 
 # --- switches -------------------------------------------------------------------------------------------------

@@ -77,13 +77,6 @@ def _require_granted(member: Member) -> None:
         )
 
 
-def _require_settled(member: Member) -> None:
-    if member.timing.regulation_pending:
-        raise RequestForTimeRegulationPending(f"{member!r} waits for time_regulation_enabled")
-    if member.timing.constrained_pending:
-        raise RequestForTimeConstrainedPending(f"{member!r} waits for time_constrained_enabled")
-
-
 # --- regulating and constrained ---------------------------------------------------------------------------------
 
 
@@ -162,6 +155,8 @@ def disable_time_regulation(step: Step) -> None:
         member.timing.retractable.clear()
         member.timing.expiry.clear()
         step.order(member, REGULATION_ENDED, ())
+        if member.declared.timed_published.of or member.declared.timed_sends.of:
+            step.order(member, grants.PUBLICATIONS_DUE, (None,))
 
 
 def time_regulation_ended(step: Step) -> None:
@@ -235,8 +230,7 @@ def time_constrained_ended(step: Step) -> None:
     """What waits for it comes now, in receive order."""
     federation = step.federation
     member = step.member
-    timing = member.timing
-    timing.constrained = False
+    member.timing.constrained = False
     step.note(member, "HLAtimeConstrained")
     member.holds = member.qos is not None
     federation.changed()
@@ -273,7 +267,10 @@ def _requested(step: Step, time: LogicalTime) -> TimeValue:
     member = step.member
     value = stamps.time_value(step.federation, time)
     _require_granted(member)
-    _require_settled(member)
+    if member.timing.regulation_pending:
+        raise RequestForTimeRegulationPending(f"{member!r} waits for time_regulation_enabled")
+    if member.timing.constrained_pending:
+        raise RequestForTimeConstrainedPending(f"{member!r} waits for time_constrained_enabled")
     if value < member.timing.time:
         raise LogicalTimeAlreadyPassed(
             f"{member!r} is at {member.timing.time}, and cannot go back to {value}"

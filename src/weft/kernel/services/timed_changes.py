@@ -1,8 +1,9 @@
 """Changes of regions and subscriptions as of a logical time (docs/explanation/ddm-sync.md): how a federate makes one,
 and what it leads to.
 
-A federate that regulates time may say from when on a region, or a subscription with regions, is to be what; no earlier
-than it could send a message.  That is a command like the change without a time.
+A federate that regulates time may say from when on a region, or a subscription, is to be what; no earlier
+than it could send a message.  That is a command like the change without a time.  If the federation has it so
+(SynchronizedDeclarations Regulating), what such a federate calls without a time counts as of the earliest that it could name.
 
 At the federate's node, when it is made: the federate is *held*, not granted that time or a later one, until further notice.
 At each node, when it is carried out:
@@ -22,23 +23,33 @@ waits for it already comes all the same.
 
 from __future__ import annotations
 
-from typing import Final
+import math
+from collections.abc import Sequence
 
+from weft.interest.ddm_settings import SYNCHRONIZED, TIMED
+from weft.interest.timed import How, Kind, TimedDeclarations, What
 from weft.kernel.ddm import matching_at_time
 from weft.kernel.message import deliver_as_of, pipeline
+from weft.kernel.recording import order_rows
 from weft.kernel.state.effects import Transmit
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.messages import Interaction, Update, attributes_of
 from weft.kernel.state.parcels import Data, Settled
 from weft.kernel.state.step import Step
-from weft.kernel.state.time_state import GRANTED, NMR, NMRA
+from weft.kernel.state.time_state import GRANTED, NMR, NMRA, bound_of
 from weft.kernel.state.topics import NEVER, Change, Condition, LoggedMessage, Topic
 from weft.kernel.time import galt_exchange, grants, stamps
-from weft.model.deliveries import DeliveredInteraction, Delivery, ParameterValues, Reflection
+from weft.model.as_of import INTEREST, TIMED_SERVICES
+from weft.model.deliveries import (
+    DeliveredInteraction,
+    Delivery,
+    ParameterValues,
+    Reflection,
+    message_number,
+)
 from weft.model.errors import InvalidLogicalTime, TimeRegulationIsNotEnabled
 from weft.model.handles import (
     AttributeHandle,
-    FederateHandle,
     InteractionClassHandle,
     ObjectClassHandle,
     RegionHandle,
@@ -47,22 +58,11 @@ from weft.model.packed import PackedValues
 from weft.model.time import HLAfloat64Time, HLAinteger64Time, TimeValue
 from weft.ordering.stamped import Stamped
 
-PLACES: Final = {
-    "commit_region_modifications": 1,
-    "subscribe_object_class_attributes_with_regions": 3,
-    "subscribe_object_class_attributes_passively_with_regions": 3,
-    "unsubscribe_object_class_attributes_with_regions": 2,
-    "subscribe_interaction_class_with_regions": 2,
-    "subscribe_interaction_class_passively_with_regions": 2,
-    "unsubscribe_interaction_class_with_regions": 2,
-}
-"""Services that take a time, and which of their arguments it is."""
-
 As = tuple[TimeValue, int, TimeValue | None] | None
 """As of when: the time, the number of the call, and what is past for everybody, as the federate's node knows it."""
 
-Subscription = tuple[ObjectClassHandle | InteractionClassHandle, AttributeHandle | None, RegionHandle]
-"""The class, the attribute (None: an interaction class) and the region."""
+Subscription = tuple[ObjectClassHandle | InteractionClassHandle, AttributeHandle | None, RegionHandle | None]
+"""The class, the attribute (None: an interaction class) and the region (None: without)."""
 
 
 # --- at the federate's node ---------------------------------------------------------------------------------------
@@ -71,11 +71,27 @@ Subscription = tuple[ObjectClassHandle | InteractionClassHandle, AttributeHandle
 def prepare(
     federation: Federation, member: Member, service: str, number: int, arguments: tuple[object, ...]
 ) -> tuple[object, ...]:
-    """The arguments of the command; if it has a time, the federate is held from now on."""
-    place = PLACES[service]
-    if len(arguments) <= place or arguments[place] is None:
-        return arguments[:place]
-    time = arguments[place]
+    """The arguments of the command; if it has a time, and is about what it receives, the federate is held from now on."""
+    form = TIMED_SERVICES[service]
+    value = _as_of(federation, member, service, arguments)
+    if value is None:
+        return arguments[: form.place]
+    if service in INTEREST:
+        member.timing.changes[number] = Change(value)
+        federation.distribution.changing[member.handle] = None
+    return *form.completed(arguments[: form.place]), (value, number, federation.clock.horizon.past)
+
+
+def _as_of(
+    federation: Federation, member: Member, service: str, arguments: tuple[object, ...]
+) -> TimeValue | None:
+    """The time that a call names, or counts as of; None: it is without."""
+    place = TIMED_SERVICES[service].place
+    time = arguments[place] if len(arguments) > place else None
+    if time is None:
+        # What it publishes is the same as of the earliest time at which it could send as it is at once.
+        plain = not federation.channels.synchronized or service not in INTEREST
+        return None if plain or not member.timing.regulating else _earliest(federation, member)
     if not isinstance(time, (HLAinteger64Time, HLAfloat64Time)):
         raise InvalidLogicalTime(f"federation {federation.name!r} uses {federation.time.name}, got {time!r}")
     value = stamps.time_value(federation, time)
@@ -84,10 +100,42 @@ def prepare(
             f"{member!r} is not time-regulating: only what it promises says that nothing changes before a time; "
             f"call enable_time_regulation first, or {service} without a time"
         )
-    stamps.require_promised(member, value, "change regions and subscriptions")
-    member.timing.changes[number] = Change(value)
-    federation.distribution.changing[member.handle] = None
-    return *arguments[:place], (value, number, federation.clock.horizon.past)
+    what = "change regions and subscriptions" if service in INTEREST else "change publications"
+    stamps.require_promised(member, value, what)
+    return value
+
+
+def _earliest(federation: Federation, member: Member) -> TimeValue | None:
+    """Its time plus lookahead, and no earlier than for its call before; None: the call counts at once.
+
+    While it asks for a time it may change what it has not been given yet: what comes late is still before its grant.  While it
+    asks for the next message it may not: others rely on when it is granted at the earliest, and what comes late would be sooner.
+    """
+    timing = member.timing
+    if timing.mode in (NMR, NMRA):
+        return None
+    bound = timing.promise()
+    if timing.constrained and timing.mode != GRANTED:
+        asked_at = bound_of(timing.time, timing.lookahead, timing.exclusive, timing.floor)
+        bound = max(asked_at, timing.reached)
+    time, exclusive = bound
+    if exclusive:
+        time = time + 1 if stamps.is_integer(federation) else math.nextafter(time, math.inf)
+    # Regulating anew it may promise less than it did, and the later call must not be undone by the earlier one.
+    if timing.declared is not None and timing.declared > time:
+        time = timing.declared
+    timing.declared = time
+    return time if time <= federation.time.final else None
+
+
+def require_logged(step: Step, name: str, placed: bool, timed: As) -> None:
+    """What was sent before a change is kept for it where there are dimensions, and else only if the federation has it so."""
+    if timed is not None and not placed and not step.federation.channels.as_of:
+        raise InvalidLogicalTime(
+            f"{step.member!r} cannot subscribe to {name} as of {timed[0]}, only at once: what has no dimensions goes by logical "
+            f"time in a federation with synchronized declarations; create it at a node whose settings have ddm.declarations "
+            f'= "{TIMED.lower()}", or whose RID file has ({SYNCHRONIZED} {TIMED})'
+        )
 
 
 def require_tbound(federation: Federation, member: Member, timed: As) -> None:
@@ -105,9 +153,8 @@ def require_tbound(federation: Federation, member: Member, timed: As) -> None:
 
 def refused(step: Step, number: int) -> None:
     """It has not come about."""
-    member = step.member
-    if number in member.timing.changes:
-        _release(step, member, number)
+    if number in step.member.timing.changes:
+        _release(step, step.member, number)
 
 
 def settled(step: Step, sender: str, parcel: Settled) -> None:
@@ -134,20 +181,57 @@ def left(step: Step) -> None:
 
 
 def _release(step: Step, member: Member, number: int) -> None:
-    federation = step.federation
     timing = member.timing
     del timing.changes[number]
     if not timing.changes:
-        federation.distribution.changing.pop(member.handle, None)
+        step.federation.distribution.changing.pop(member.handle, None)
     if timing.mode != GRANTED:
         if timing.mode in (NMR, NMRA):
             grants.changed(step, member)
         grants.check(step, member)
-        if federation.home == step.node:
+        if step.federation.home == step.node:
             grants.settle(step)
 
 
 # --- at each node -------------------------------------------------------------------------------------------------
+
+
+def write(
+    step: Step,
+    declared: TimedDeclarations[Kind, What, How],
+    kind: Kind,
+    before: dict[tuple[What, RegionHandle | None], How | None],
+    how: How | None,
+    timed: As,
+) -> TimeValue | None:
+    """As of a time, or for all times; until when it holds.  `before`: what is subscribed, and how that was declared last."""
+    if timed is None:
+        declared.forget(kind, before)
+        return None
+    require_tbound(step.federation, step.member, timed)
+    step.federation.ddm.timed = True
+    if timed[2] is not None:
+        step.member.declared.reclaim((timed[2], 0))
+    for key, was in before.items():
+        declared.write(kind, key, timed[0], was, how)
+    histories = declared.of.get(kind, {})
+    return until([histories[key].following(timed[0]) for key in before])
+
+
+def until(following: Sequence[tuple[TimeValue, object] | None]) -> TimeValue | None:
+    """When the last of them changes again; None: one does not."""
+    times = [after[0] for after in following if after is not None]
+    return max(times) if times and len(times) == len(following) else None
+
+
+def subscribed(
+    step: Step, changed: list[Subscription], until: TimeValue | None, timed: As, wholly: bool
+) -> None:
+    """These subscriptions have changed: as of a time until another, or without (`wholly`: see `carried_out`)."""
+    if timed is None:
+        untimed(step, changed)
+    else:
+        carried_out(step, changed, until, timed, wholly)
 
 
 def untimed(step: Step, changed: list[Subscription]) -> None:
@@ -164,7 +248,11 @@ def redeclared(step: Step) -> None:
     timing = member.timing
     if not federation.ddm.timed:
         timing.untimed += 1  # nobody has asked anything as of a time: all that waits stays
-    elif member.node == step.node:
+        return
+    for logged in federation.distribution.log.values():
+        # What was under way to it by then it may not have got; its node knows what it has.
+        logged.forget(member.handle)
+    if member.node == step.node:
         for message in timing.queue.conditional():
             if message.condition.untimed == timing.untimed:
                 still = _still(federation, member, message)
@@ -185,17 +273,22 @@ def _keeping(message: Stamped, still: Delivery | None) -> Condition:
 
 def _enter(
     federation: Federation, member: Member, changed: list[Subscription]
-) -> list[tuple[Topic, frozenset[int]]]:
-    """Into the lists here: the topics, and the cells in which something may have changed."""
-    found = []
+) -> list[tuple[Topic, frozenset[int] | None]]:
+    """Into the lists here: the topics, and the cells in which something may have changed (None: in all)."""
+    found: list[tuple[Topic, frozenset[int] | None]] = []
     for topic in list(federation.distribution.topics.values()):
         cells: frozenset[int] = frozenset()
+        everywhere = False
         for kind, what, handle in changed:
             if deliver_as_of.concerns(federation, topic, kind, what):
-                region = federation.ddm.regions[handle]
-                cells |= deliver_as_of.enter(federation, topic, member, kind, what, region)
-        if cells:
-            found.append((topic, cells))
+                if handle is None:
+                    everywhere = True
+                else:
+                    region = federation.ddm.regions[handle]
+                    cells |= deliver_as_of.enter(federation, topic, member, kind, what, region)
+        if everywhere or cells:
+            federation.distribution.counts.lists += len(cells)
+            found.append((topic, None if everywhere else cells))
     return found
 
 
@@ -210,14 +303,13 @@ def carried_out(
     federation = step.federation
     member = step.member
     time, number, _ = timed
-    distribution = federation.distribution
-    distribution.counts.changes += 1
+    federation.distribution.counts.changes += 1
     if member.node == step.node:
         _sift(step, time, until)
     late: dict[LoggedMessage, None] = {}
     for topic, cells in _enter(federation, member, changed):
         late.update(dict.fromkeys(topic.between(None if wholly else cells, time, until)))
-    for logged in sorted(late, key=_order):
+    for logged in sorted(late, key=lambda logged: (logged.time, bytes(logged.retraction))):
         if logged.message.sender != member.handle:
             _make_good(step, logged)
     if member.node == step.node:
@@ -231,10 +323,6 @@ def carried_out(
             federation.name, federation.execution, federation.sequence + 1, member.handle, number
         )
         step.effects.append(Transmit(member.node, parcel))
-
-
-def _order(logged: LoggedMessage) -> tuple[int | float, bytes]:
-    return logged.time, bytes(logged.retraction)
 
 
 # --- what waits for the federate ------------------------------------------------------------------------------------
@@ -252,6 +340,7 @@ def _sift(step: Step, time: TimeValue, until: TimeValue | None) -> None:
             content = _still(federation, member, message)
             if content is None:
                 timing.queue.drop(message)
+                order_rows.unwanted(step, member, message)
                 dropped += 1
             else:
                 message.content = content
@@ -322,6 +411,7 @@ def _make_good(step: Step, logged: LoggedMessage) -> None:
         return
     instance = federation.instances.get(message.instance)
     if instance is None or instance.condemned is not None:
+        order_rows.of_no_instance(step, member, message, message_number(logged.retraction), logged.time)
         return
     sent = message.attributes()
     wanted = matching_at_time.wanted(federation, member, instance, sent, message.where, logged.time)
@@ -348,8 +438,3 @@ def _send_late(step: Step, logged: LoggedMessage, message: Interaction | Update)
     found = None if sender is None else sender.timing.retractable.get(logged.retraction)
     if sender is not None and found is not None and member.node not in found.nodes:
         sender.timing.retractable[logged.retraction] = found._replace(nodes=(*found.nodes, member.node))
-
-
-def resigned(step: Step, handle: FederateHandle) -> None:
-    step.federation.distribution.left(handle)
-    left(step)

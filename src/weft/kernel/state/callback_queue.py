@@ -51,6 +51,10 @@ _COMING: Final = frozenset(["discover_object_instance", "remove_object_instance"
 MOVABLE: Final = MESSAGES | _COMING | {CORRELATED, MISSED}
 """Callbacks that may change places with others; all else are fences."""
 
+# Kept at hand: a member of an enumeration is slow to look up, and these are asked for with each message.
+_RECEIVE: Final = OrderType.RECEIVE
+_PRIORITY: Final = OrderType.PRIORITY
+_TIMESTAMP: Final = OrderType.TIMESTAMP
 _COME: Final = "come"
 _TIME: Final = "time"
 _CAUSAL: Final = "causal"
@@ -210,11 +214,11 @@ def _chains(callback: Callback) -> Iterator[Chain]:
 
 def _chain(delivery: Delivery, order: OrderType | None, priority: int) -> Chain:
     stamp = delivery.stamp
-    if stamp is not None and stamp.received is OrderType.TIMESTAMP:
+    if stamp is not None and stamp.received is _TIMESTAMP:
         return (_TIME,)
-    if order is not OrderType.RECEIVE and order is not OrderType.PRIORITY:
+    if order is not _RECEIVE and order is not _PRIORITY:
         return (_CAUSAL,)
-    equal = priority if order is OrderType.PRIORITY else 0
+    equal = priority if order is _PRIORITY else 0
     if isinstance(delivery, Reflection):
         return delivery.instance, order, equal
     if isinstance(delivery, (DeliveredInteraction, DeliveredDirectedInteraction)):

@@ -133,40 +133,24 @@ class Message:
         return f"{type(self).__name__}{self.key()!r}"
 
 
-class Interaction(Message):
+class WithParameters(Message):
+    """An interaction, directed or not."""
+
     def __init__(
         self,
+        service: str,
         sender: FederateHandle,
         interaction_class: InteractionClassHandle,
         values: ParameterValues,
         tag: bytes,
         transportation: TransportationTypeHandle,
-        at: Extents | None,
         stamp: Stamp | None,
     ) -> None:
-        super().__init__("send_interaction", sender, tag, stamp)
+        super().__init__(service, sender, tag, stamp)
         self.packed = self.owned = isinstance(values, PackedValues)
         self.interaction_class = interaction_class
         self.values = values
         self.transportation = transportation
-        # Where it is sent; None: in the default region.
-        self.at = at
-
-    def delivery(self, recipient: Recipient) -> Delivery:
-        received = recipient.received
-        assert received is not None
-        handle = received.handle
-        values = self.values
-        kept: ParameterValues
-        if isinstance(values, PackedValues):
-            kept = values if handle == self.interaction_class else values.subset(received.parameters)
-        elif handle is self.interaction_class or handle == self.interaction_class:
-            kept = dict(values)
-        else:
-            kept = {item: value for item, value in values.items() if item in received.parameters}
-        return DeliveredInteraction(
-            handle, kept, self.tag, self.transportation, self.sender, recipient.regions, self.stamp
-        )
 
     def own(self) -> None:
         if not self.owned and isinstance(self.values, dict):
@@ -177,10 +161,47 @@ class Interaction(Message):
         values = self.values
         return values.handles if isinstance(values, PackedValues) else list(values)
 
+    def received_values(self, received: InteractionClassEntry) -> ParameterValues:
+        """What one gets who receives it at that class; of a dict always another one, since the receiver may change it."""
+        values = self.values
+        known = received.handle
+        if isinstance(values, PackedValues):
+            return values if known == self.interaction_class else values.subset(received.parameters)
+        if known is self.interaction_class or known == self.interaction_class:
+            return dict(values)
+        return {item: value for item, value in values.items() if item in received.parameters}
+
     def key(self) -> tuple[object, ...]:
         values = self.values.unpack() if isinstance(self.values, PackedValues) else self.values
+        return (*super().key(), self.interaction_class, values, self.transportation)
+
+
+class Interaction(WithParameters):
+    def __init__(
+        self,
+        sender: FederateHandle,
+        interaction_class: InteractionClassHandle,
+        values: ParameterValues,
+        tag: bytes,
+        transportation: TransportationTypeHandle,
+        at: Extents | None,
+        stamp: Stamp | None,
+    ) -> None:
+        super().__init__("send_interaction", sender, interaction_class, values, tag, transportation, stamp)
+        # Where it is sent; None: in the default region.
+        self.at = at
+
+    def delivery(self, recipient: Recipient) -> Delivery:
+        received = recipient.received
+        assert received is not None
+        kept = self.received_values(received)
+        return DeliveredInteraction(
+            received.handle, kept, self.tag, self.transportation, self.sender, recipient.regions, self.stamp
+        )
+
+    def key(self) -> tuple[object, ...]:
         at = None if self.at is None else [extent.ranges() for extent in self.at]
-        return (*super().key(), self.interaction_class, values, self.transportation, at)
+        return (*super().key(), at)
 
     def with_values(self, values: ParameterValues) -> Interaction:
         """Some of its parameters."""
@@ -256,7 +277,7 @@ class Update(Message):
         return (*super().key(), self.instance, values, placed)
 
 
-class DirectedInteraction(Message):
+class DirectedInteraction(WithParameters):
     def __init__(
         self,
         sender: FederateHandle,
@@ -267,41 +288,24 @@ class DirectedInteraction(Message):
         transportation: TransportationTypeHandle,
         stamp: Stamp | None,
     ) -> None:
-        super().__init__("send_directed_interaction", sender, tag, stamp)
-        self.packed = self.owned = isinstance(values, PackedValues)
-        self.interaction_class = interaction_class
+        super().__init__(
+            "send_directed_interaction", sender, interaction_class, values, tag, transportation, stamp
+        )
         self.target = target
-        self.values = values
-        self.transportation = transportation
 
     def delivery(self, recipient: Recipient) -> Delivery:
         received = recipient.received
         assert received is not None
-        values = self.values
-        kept: ParameterValues
-        if isinstance(values, PackedValues):
-            kept = values.subset(received.parameters)
-        else:
-            kept = {item: value for item, value in values.items() if item in received.parameters}
+        kept = self.received_values(received)
         return DeliveredDirectedInteraction(
             received.handle, self.target, kept, self.tag, self.transportation, self.sender, self.stamp
         )
-
-    def own(self) -> None:
-        if not self.owned and isinstance(self.values, dict):
-            self.values = dict(self.values)
-        self.owned = True
-
-    def parameters(self) -> list[ParameterHandle]:
-        values = self.values
-        return values.handles if isinstance(values, PackedValues) else list(values)
 
     def object_instance(self) -> ObjectInstanceHandle | None:
         return self.target
 
     def key(self) -> tuple[object, ...]:
-        values = self.values.unpack() if isinstance(self.values, PackedValues) else self.values
-        return (*super().key(), self.interaction_class, self.target, values, self.transportation)
+        return (*super().key(), self.target)
 
     def with_values(self, values: ParameterValues) -> DirectedInteraction:
         made = DirectedInteraction(

@@ -7,15 +7,19 @@ from collections.abc import Iterable
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
 from weft.kernel.state.federation import Federation, Instance, Member
 from weft.kernel.state.region_state import OwnedRegion
+from weft.kernel.state.step import Step
 from weft.model.conveyed import conveyed_bounds
+from weft.model.deliveries import Stamp, is_timestamped
 from weft.model.errors import (
     AttributeNotDefined,
     AttributeNotOwned,
     FederateHandleNotKnown,
     FederateServiceInvocationsAreBeingReportedViaMOM,
     InteractionClassNotDefined,
+    InteractionClassNotPublished,
     InteractionParameterNotDefined,
     InvalidFederateHandle,
+    InvalidLogicalTime,
     InvalidRegion,
     InvalidRegionContext,
     InvalidTransportationTypeHandle,
@@ -55,6 +59,44 @@ def interaction_class(federation: Federation, handle: InteractionClassHandle) ->
             f"{handle!r} is no interaction class of federation {federation.name!r}"
         )
     return entry
+
+
+def sent_as_of(member: Member, entry: InteractionClassEntry, stamp: Stamp | None) -> None:
+    """Where a member publishes a class as of a time: does it as of that of the message, or at all if it is in another order?"""
+    timed = member.declared.timed_sends.of
+    if not timed or entry.handle not in timed:
+        return
+    line = timed[entry.handle][None, None]
+    if stamp is None or not is_timestamped(stamp):
+        if entry.handle not in member.declared.sends:
+            raise InteractionClassNotPublished(
+                f"{member!r} does not publish {entry.name} yet, or no longer; only in time stamp order can it send ahead"
+            )
+    elif line.read(stamp.time.value) is None:
+        raise InteractionClassNotPublished(
+            f"{member!r} does not publish {entry.name} as of {stamp.time.value}; publish it as of that time or an earlier one"
+        )
+
+
+def updated_as_of(
+    federation: Federation,
+    member: Member,
+    instance: Instance,
+    sent: list[AttributeHandle],
+    stamp: Stamp,
+) -> None:
+    """Of an update in time stamp order: does the member publish all of it as of that time?"""
+    known = federation.known_class(member, instance)
+    lines = None if known is None else member.declared.timed_published.of.get(known)
+    if lines is None or not is_timestamped(stamp):
+        return
+    for attribute in sent:
+        line = lines.get((attribute, None))
+        if line is not None and line.read(stamp.time.value) is None:
+            raise InvalidLogicalTime(
+                f"{member!r} does not publish {instance.entry.attributes[attribute].name} of {instance.entry.name} as of "
+                f"{stamp.time.value}; publish it as of that time or an earlier one"
+            )
 
 
 def region(federation: Federation, member: Member, handle: RegionHandle) -> OwnedRegion:
@@ -148,6 +190,14 @@ def known_attributes(
     known_class = federation.known_class(member, instance)
     entry = instance.entry if known_class is None else federation.catalog.object_classes[known_class]
     return attributes(entry, handles)
+
+
+def instance_attributes(
+    step: Step, handle: ObjectInstanceHandle, handles: Iterable[AttributeHandle]
+) -> tuple[Instance, list[AttributeHandle]]:
+    """An instance that who acts knows, and these attributes of it."""
+    instance = known_instance(step.federation, step.member, handle)
+    return instance, known_attributes(step.federation, step.member, instance, handles)
 
 
 def member(federation: Federation, handle: FederateHandle) -> Member:

@@ -127,3 +127,6 @@ class RegionState:
         self.updated = RegionIndex()  # … and of those that instances are updated with
         self.changes = 0  # of what is subscribed with regions, for what was worked out from it
         self.timed = False  # somebody has changed a region or subscription as of a logical time
+        self.reclaimed: TimeValue | None = (
+            None  # below which nothing of that is known any more, as commands have said
+        )

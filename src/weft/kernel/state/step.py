@@ -13,7 +13,7 @@ from weft.kernel.state.turn import Turn
 from weft.model.deliveries import Removal
 
 
-@mypyc_attr(acyclic=True, free_list_len=1)
+@mypyc_attr(free_list_len=1)
 class Step:
     """`member`: who acts, which is the federate that has called; the RTI (`federation.rti`) where nobody else acts."""
 

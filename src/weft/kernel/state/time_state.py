@@ -123,6 +123,9 @@ class Timing:
         # Regions as of a time (`services.timed_changes`).
         self.changes: dict[int, Change] = {}  # under way, by the number of the call
         self.untimed = 0  # counts its changes without a time
+        self.declared: TimeValue | None = (
+            None  # as of when its last call without a time counts, where it does
+        )
         self.saved_log: list[Any] = []  # of a federation made of a save: what its node is to have in its log
         self.given: dict[bytes, Given] = {}  # as long as a change may concern the time of the message
         self.forgotten: TimeValue | None = None  # up to which time that is over

@@ -1,8 +1,9 @@
 """What a node keeps to send as of a logical time: topics with their distribution lists, and the log
 (docs/explanation/ddm-sync.md).
 
-A *topic* is an attribute or an interaction class that has dimensions.  It has the distribution lists of its cells
-(`weft.interest.cells`), which say who may want a message of a certain time and place; `ddm.matching_at_time` then says who does.
+A *topic* is an attribute or an interaction class that has dimensions, or any if declarations are synchronized.  It has the
+distribution lists of its cells (`weft.interest.cells`), which say who may want a message of a certain time and place;
+`ddm.matching_at_time` then says who does.
 What is sent in time stamp order is in the *log* until nothing can change below its time any more, so that a federate that comes
 to want it by a change as of an earlier time can be sent it late.
 
@@ -32,9 +33,6 @@ from weft.model.time import TimeValue
 if TYPE_CHECKING:
     from weft.kernel.state.messages import Interaction, Update
     from weft.kernel.state.region_state import Extents, Where
-
-CELLS: Final = 64
-"""A topic has about so many cells, whatever the number of its dimensions."""
 
 EVERYWHERE: Final = -1
 _LEAST: Final = 64  # so much has to be done before it pays to reclaim
@@ -87,12 +85,10 @@ class TopicGrid(Grid):
 
 
 class Topic:
-    def __init__(self, name: Name, dimensions: list[tuple[int, int]]) -> None:
-        """`dimensions`: the number of each, and its upper bound."""
+    def __init__(self, name: Name, dimensions: list[int], axes: list[CellAxis]) -> None:
+        """`dimensions`: the number of each; `axes`: how each is cut into cells, the same at every node."""
         self.name = name
-        self.dimensions = [number for number, _ in dimensions]
-        each = max(2, round(CELLS ** (1 / len(dimensions))))
-        axes = [CellAxis(str(number), 0, upper, min(each, upper)) for number, upper in dimensions]
+        self.dimensions = dimensions
         self.interest: CellInterest[int, LoggedMessage] = CellInterest(TopicGrid(axes))
 
     def box(self, extent: Extent) -> Box:
@@ -155,6 +151,9 @@ class Counts:
 
     def __init__(self) -> None:
         self.logged = 0  # messages that were logged here
+        self.asked = 0  # federates that were asked whether they want one, because they are on the list of one of its cells
+        self.sent = 0  # federates that one was sent to at once
+        self.lists = 0  # lists of cells that changes of regions and subscriptions touched
         self.log = 0  # the most that the log ever had
         self.late = 0  # late sends from here
         self.dropped = 0  # messages for members here that they came not to want
@@ -177,6 +176,11 @@ class Distribution:
         self.work += 1
         self.counts.logged += 1
         self.counts.log = max(self.counts.log, len(self.log))
+
+    def count(self, sender: FederateHandle, may: dict[int, None], wanted: int) -> None:
+        """So many want a message, of those who may."""
+        self.counts.asked += len(may) - (sender.number in may)
+        self.counts.sent += wanted
 
     def withdraw(self, retraction: bytes) -> None:
         """Its sender takes it back: nobody gets it late."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from weft.interest.adaptive import TrafficKind
+
 if TYPE_CHECKING:
     from weft.kernel.state.federation import Member
 
@@ -59,6 +61,24 @@ class Traffic:
         return {str(channel): self.channels[channel].data() for channel in sorted(self.channels)}
 
 
+class TrafficBook:
+    """What members here have sent of late, for a strategy that learns from it (`ddm.adapting`)."""
+
+    MOST: Final = 200
+    """Kinds that are told apart.  Of others only the number is known: what is learnt is learnt from a sample."""
+
+    def __init__(self) -> None:
+        self.messages = 0
+        self.arrivals = 0  # of them at other nodes
+        self.kinds: dict[TrafficKind, int] = {}
+
+    def note(self, kind: TrafficKind, arrivals: int, times: int) -> None:
+        self.messages += times
+        self.arrivals += arrivals * times
+        if kind in self.kinds or len(self.kinds) < self.MOST:
+            self.kinds[kind] = self.kinds.get(kind, 0) + times
+
+
 class Footprint:
     """What one message, and all that are alike, do to the counts: those of its sender, or those of receivers here."""
 
@@ -68,6 +88,9 @@ class Footprint:
         self.copies = 0
         self.kept_from = 0
         self.receivers: list[tuple[Traffic, int, bool]] = []
+        # Of a strategy that learns: where it is noted, as what, and how often one arrives at other nodes.
+        self.book: TrafficBook | None = None
+        self.kinds: list[tuple[TrafficKind, int]] = []
 
     def count(self, times: int) -> None:
         if self.sender is not None:
@@ -77,6 +100,9 @@ class Footprint:
             first = traffic.of(self.channels[0] if self.channels else EVERYBODY)
             first.copies += self.copies * times
             first.filtered_sender += self.kept_from * times
+        if self.book is not None:
+            for kind, arrivals in self.kinds:
+                self.book.note(kind, arrivals, times)
         for there, channel, wanted in self.receivers:
             counts = there.of(channel)
             counts.received += times

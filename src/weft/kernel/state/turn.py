@@ -24,10 +24,14 @@ class Turn:
         self.begins = False
         # Commands that nobody waits for, to be given their place when the turn ends.
         self.orders: list[tuple[Federation, Member, str, tuple[Any, ...]]] | None = None
-        # A message was sent, and all that is to be said of it and its deliveries is recorded.
-        self.recorded = False
         # What the RTI itself was told (`mom.mom`): federation, what, arguments, and if all nodes were.
         self.told: list[tuple[Federation, str, tuple[Any, ...], bool]] | None = None
+
+    def take_orders(self) -> list[tuple[Federation, Member, str, tuple[Any, ...]]] | None:
+        """A method, since in its caller mypy would take `orders` for None from there on, and compiled code insists on it."""
+        orders = self.orders
+        self.orders = None
+        return orders
 
     def unfinished(self) -> bool:
         """Is there more to do at its end than to hand over its effects?"""

@@ -1,4 +1,4 @@
-"""A survey's facts of each federate: what it is, where it is in logical time, and whom it waits for.
+"""A survey's facts of each federate: what it is, where it is in logical time, whom it waits for, and its deadlines.
 
 Who holds up the others is found once for a federation, so all federates together cost no more than each by itself.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from weft.kernel.qos.consumers import Qos, Wish
+from weft.kernel.state.effects import LEAST_URGENT
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.time_state import FLUSH, GRANTED, SERVICE_NAMES, Report
 from weft.kernel.time import blocking, galt_exchange
@@ -147,7 +149,7 @@ def blockers(
         save = blocking.held_for(federation, member, galt)
         if save:
             return [*found, f"the save {save!r}"]
-    return [*found, *(behind if member.name not in behind else _without(behind, member.name))]
+    return [*found, *[name for name in behind if name != member.name]]
 
 
 def _operator(federation: Federation, member: Member, node: str, report: Report) -> list[str]:
@@ -159,10 +161,6 @@ def _operator(federation: Federation, member: Member, node: str, report: Report)
     if member.node != node and report.mode != GRANTED and halt.lets(report.requested):
         by = ""
     return [PAUSED_BY.format(by)] if by else []
-
-
-def _without(names: list[str], name: str) -> list[str]:
-    return [one for one in names if one != name]
 
 
 def _nobody(federation: Federation, galt: Bound | None) -> str:
@@ -179,6 +177,53 @@ def _state(federation: Federation, member: Member) -> str:
     return "joined"
 
 
+# --- those here that have deadlines or urgent classes (`qos.consumers`) -----------------------------------------
+
+
+def consumers(federation: Federation) -> dict[str, JsonObject]:
+    return {one.member.name: _consumer(one) for one in federation.qos.attended.values()}
+
+
+def _consumer(qos: Qos) -> JsonObject:
+    told = _classes(qos)
+    found: JsonObject = {
+        "queue": len(qos.open),
+        "handed": qos.handed,
+        "missed": sum(qos.missed.values()),
+        "classes": told,
+        "recent": [list(one) for one in qos.recent],
+    }
+    urgent = [priority for one in told.values() if isinstance(priority := one.get("priority"), int)]
+    if urgent:
+        found["priority"] = min(urgent)
+    return found
+
+
+def _classes(qos: Qos) -> dict[str, JsonObject]:
+    """Those that it has said something of, and those of which it was handed callbacks with a deadline."""
+    found: dict[str, JsonObject] = {}
+    for handle, wish in qos.classes.items():
+        entry = qos.entry(handle)
+        if entry is not None:
+            found[entry.name] = _said(wish)
+    for name, record in qos.records.items():
+        facts = found[name] = _said(record.wish)
+        facts["handed"] = record.handed
+        facts["missed"] = qos.missed.get(name, 0)
+        if record.dealt:
+            facts["laxity"] = record.laxity
+    return found
+
+
+def _said(wish: Wish) -> JsonObject:
+    found: JsonObject = {}
+    if wish.urgency.preemption < LEAST_URGENT:
+        found["priority"] = wish.urgency.preemption
+    if wish.deadline:
+        found["deadline"] = wish.deadline
+    return found
+
+
 # --- what is counted for a federation --------------------------------------------------------------------------
 
 
@@ -188,6 +233,9 @@ def regions_in_time(federation: Federation) -> dict[str, int]:
     return {
         "changes": counts.changes,
         "logged": counts.logged,
+        "asked": counts.asked,
+        "sent": counts.sent,
+        "lists": counts.lists,
         "log": len(federation.distribution.log),
         "most": counts.log,
         "late": counts.late,

@@ -7,7 +7,7 @@ from typing import Final
 from weft.interest import Extent
 from weft.kernel.state.federation import Federation
 from weft.kernel.state.region_state import OwnedRegion
-from weft.kernel.state.traffic import ChannelCounts
+from weft.kernel.state.traffic import ChannelCounts, Traffic
 from weft.model.handles import InteractionClassHandle
 from weft.model.json_types import JsonObject
 
@@ -68,14 +68,24 @@ def _add(
     }
 
 
+def strategy(federation: Federation) -> JsonObject:
+    """Its name; of one that adapts how it changed, of one that did something wrong what it was."""
+    found: JsonObject = {"strategy": federation.channels.name}
+    if federation.channels.adapting is not None:
+        found["adaptation"] = federation.channels.adapting.facts()
+    if federation.channels.fault():
+        found["strategy_fault"] = federation.channels.fault()
+    return found
+
+
 def channels(federation: Federation, node: str) -> dict[str, dict[str, int]]:
     """What crossed the network, of all federates that live or have lived here; `ddm.channels` says what is counted."""
-    total: dict[int, ChannelCounts] = {}
-    here = [member.traffic for member in federation.members.values() if member.node == node]
-    for traffic in (*here, federation.mom.former_traffic):
-        for channel, counts in traffic.channels.items():
-            total.setdefault(channel, ChannelCounts()).add(counts)
-    return {str(channel): _channel(total[channel]) for channel in sorted(total)}
+    total = Traffic()
+    total.add(federation.mom.former_traffic)
+    for member in federation.members.values():
+        if member.node == node:
+            total.add(member.traffic)
+    return {str(channel): _channel(counts) for channel, counts in sorted(total.channels.items())}
 
 
 def _channel(counts: ChannelCounts) -> dict[str, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from weft.kernel.federation import operator
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.time_state import FLUSH, GRANTED, SERVICE_NAMES
-from weft.kernel.survey import classes, federates
+from weft.kernel.survey import classes, federates, regions
 from weft.kernel.time import galt_exchange
 from weft.model.json_types import JsonObject
 
@@ -28,7 +28,7 @@ def _federation(federation: Federation, node: str, now: float) -> JsonObject:
         "home": federation.home,
         "instances": classes.instances(federation),
         "ordered": federates.ordered(federation),
-        "strategy": federation.channels.name,
+        **regions.strategy(federation),
         "regions": federates.regions_in_time(federation),
         "federates": [
             _member(federation, member, node, now, behind) for member in federation.members.values()

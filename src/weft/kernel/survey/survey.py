@@ -6,23 +6,24 @@ it last reported.  Whoever asks several nodes takes each federate's facts from i
 Nothing is counted for this on the way of a message but what is counted anyway (`Federation.count_up`).  A survey costs a look at
 each federate; sections that are not asked for cost nothing.
 
-    weft.kernel.survey.federates    each federate, where it is in time, and whom it waits for
-    weft.kernel.survey.progress     synchronization points, a save or restore that is under way
+    weft.kernel.survey.federates    each federate, where it is in time, whom it waits for, and its deadlines
     weft.kernel.survey.classes      classes: who publishes and subscribes, how much was sent and received
     weft.kernel.survey.regions      regions, the partitions of the strategy, channels
-    weft.kernel.survey.consumers    federates with deadlines
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-from weft.kernel.federation import operator
+from weft.kernel.federation import operator, timed_saves
 from weft.kernel.mom.mom_objects import VERSION
 from weft.kernel.state.federation import Federation
-from weft.kernel.survey import classes, consumers, federates, progress, regions
+from weft.kernel.state.save_state import AskedSave, Saving
+from weft.kernel.survey import classes, federates, regions
+from weft.model.enums import SaveStatus
 from weft.model.errors import RTIinternalError
+from weft.model.handles import FederateHandle
 from weft.model.json_types import JsonObject
 
 SECTIONS: Final = ("federates", "classes", "regions", "consumers", "fabric", "server", "recording")
@@ -86,13 +87,13 @@ def _federation(
     found: JsonObject = {
         "home": federation.home,
         "instances": classes.instances(federation),
-        "strategy": federation.channels.name,
+        **regions.strategy(federation),
         "time_type": federation.time.name,
         "ordered": federates.ordered(federation),
         "regions_in_time": federates.regions_in_time(federation),
-        "synchronization": progress.points(federation),
-        **progress.save(federation, node),
-        **progress.restore(federation),
+        "synchronization": _points(federation),
+        **_save(federation, node),
+        **_restore(federation),
         "federates": federates.federates(federation, node, now, sessions),
     }
     paused = operator.paused_facts(federation, now)
@@ -104,5 +105,96 @@ def _federation(
         found.update(regions.regions(federation))
         found["channels"] = regions.channels(federation, node)
     if "consumers" in sections:
-        found["consumers"] = consumers.consumers(federation)
+        found["consumers"] = federates.consumers(federation)
     return found
+
+
+# --- what goes on in steps, and whom it waits for -------------------------------------------------------------
+
+
+def _points(federation: Federation) -> dict[str, JsonObject]:
+    return {
+        label: {
+            "tag": readable(point.tag),
+            "waits_for": _names(federation, point.waiting),
+            "achieved": _names(federation, point.achieved),
+        }
+        for label, point in federation.points.items()
+    }
+
+
+def _save(federation: Federation, node: str) -> dict[str, JsonObject]:
+    """The one that is under way; else the one that waits for its time; else one that is being asked about."""
+    going = federation.saves.saving
+    if going is not None:
+        return {"save": _going(federation, going)}
+    home = federation.home == node
+    if federation.saves.scheduled is not None:
+        label, time = federation.saves.scheduled
+        found: JsonObject = {"label": label, "state": "scheduled", "time": time.value}
+        if home:
+            found["waits_for"] = [one.name for one in timed_saves.not_there(federation, time)]
+        return {"save": found}
+    if federation.saves.asked:
+        asked = federation.saves.asked[0]
+        found = {"label": asked.label, "state": "requested", "time": asked.time.value}
+        if home:
+            found["waits_for"] = _silent(federation, asked)
+        return {"save": found}
+    return {}
+
+
+def _going(federation: Federation, going: Saving) -> JsonObject:
+    """First everybody has to begin, then to complete; then the home's host writes it."""
+    told = [one for one, status in going.status.items() if status is SaveStatus.FEDERATE_INSTRUCTED_TO_SAVE]
+    busy = [one for one, status in going.status.items() if status is SaveStatus.FEDERATE_SAVING]
+    state = "writing" if going.writing else "instructed" if told else "saving"
+    found: JsonObject = {
+        "label": going.label,
+        "state": state,
+        "waits_for": _names(federation, [*told, *busy]),
+    }
+    if going.time is not None:
+        found["time"] = going.time.value
+    if going.failure is not None:
+        found["failure"] = going.failure.name
+    return found
+
+
+def _silent(federation: Federation, asked: AskedSave) -> list[str]:
+    """The nodes that have not said yet how far their federates have come."""
+    table = federation.clock.timetable
+    seen = {} if table is None else table.seen
+    return [
+        f"node {node}"
+        for node in federation.nodes
+        if node != federation.home and seen.get(node, 0) < asked.version
+    ]
+
+
+def _restore(federation: Federation) -> dict[str, JsonObject]:
+    going = federation.saves.restoring
+    if going is None:
+        return {}
+    found: JsonObject = {"label": going.label, "state": "requested", "waits_for": []}
+    if going.data is not None:
+        found["state"] = "restoring"
+        found["waits_for"] = _names(federation, [one for one in going.handles if one not in going.done])
+    if going.failure is not None:
+        found["failure"] = going.failure.name
+    return {"restore": found}
+
+
+def _names(federation: Federation, handles: Iterable[FederateHandle]) -> list[str]:
+    """Of those who are still there."""
+    found = [federation.members.get(handle) for handle in handles]
+    return [member.name for member in found if member is not None]
+
+
+def readable(tag: bytes) -> str:
+    """A tag as text if it is some, else in hexadecimal digits."""
+    try:
+        text = tag.decode()
+    except UnicodeDecodeError:
+        return tag.hex()
+    return text if text.isprintable() else tag.hex()

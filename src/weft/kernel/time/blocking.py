@@ -52,7 +52,6 @@ def next_due(federation: Federation, node: str) -> float | None:
 
 def remind(step: Step) -> None:
     """Tell those who have waited too long, and again after as long; and nodes who it is by now that blocks."""
-    turn = step.turn
     federation = step.federation
     galt_exchange.name_again(step)
     for handle in list(federation.clock.horizon.waiting):
@@ -61,7 +60,7 @@ def remind(step: Step) -> None:
             continue
         if member.timing.alarm <= step.now:
             step.effects.append(Callback(member.session, BLOCKED, (blocking(step, member),)))
-            arm(turn, member)
+            arm(step.turn, member)
 
 
 def blocking(step: Step, member: Member) -> JsonObject:

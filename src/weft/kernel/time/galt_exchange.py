@@ -46,45 +46,33 @@ from weft.model.time import TimeValue
 from weft.ordering.galt import Bound
 
 _NAMED: Final = 8  # so many federates are named as those who block
-_STALE: Final = (
-    0.25  # for so many seconds a node may take somebody for behind who has asked to advance meanwhile
-)
+# For so many seconds a node may take somebody for behind who has asked to advance meanwhile.
+_STALE: Final = 0.25
 
 
 def report_of(member: Member) -> Report:
     timing = member.timing
+    mode = timing.mode
+    head = None
     if timing.stalled:
-        return _stalled_report(member)
-    head = timing.queue.head() if timing.mode in (NMR, NMRA) else None
-    held = timing.late_from()
-    if held is not None and timing.mode in (NMR, NMRA):  # something may come late, and be the next message
-        head = held[0] if head is None else min(head, held[0])
+        # A flush that waits for the operator promises what it did before it was asked for; `head` says how far it might go.
+        mode = GRANTED
+        head = timing.queue.head()
+        head = timing.flush_time() if head is None else min(head, timing.flush_time())
+    elif mode in (NMR, NMRA):
+        head = timing.queue.head()
+        held = timing.late_from()
+        if held is not None:  # something may come late, and be the next message
+            head = held[0] if head is None else min(head, held[0])
     return Report(
         member.handle.number,
-        timing.mode,
+        mode,
         timing.time,
         timing.exclusive,
         timing.requested,
         timing.lookahead,
         timing.floor,
         head,
-        timing.reached,
-    )
-
-
-def _stalled_report(member: Member) -> Report:
-    """A flush that waits for the operator promises what it did before it was asked for; `head` says how far it might go."""
-    timing = member.timing
-    head = timing.queue.head()
-    return Report(
-        member.handle.number,
-        GRANTED,
-        timing.time,
-        timing.exclusive,
-        timing.requested,
-        timing.lookahead,
-        timing.floor,
-        timing.flush_time() if head is None else min(head, timing.flush_time()),
         timing.reached,
     )
 
@@ -345,14 +333,19 @@ def somebody_waits_to_begin(federation: Federation) -> bool:
     return table is not None and (bool(table.freezing) or bool(table.pending))
 
 
+def owe_answer(federation: Federation, table: Timetable, version: int) -> list[str]:
+    """At the home: the nodes that have not reported since they were told of that version."""
+    others = [node for node in federation.nodes if node != federation.home]
+    return [node for node in others if table.seen.get(node, 0) < version]
+
+
 def ready_to_regulate(federation: Federation) -> tuple[FederateHandle, TimeValue, bool] | None:
     """At the home: the first federate that may begin to regulate, from what time on, and if that time itself is over."""
     table = federation.clock.timetable
     if table is None:
         return None
     for handle, version in table.freezing.items():
-        nodes = [n for n in federation.nodes if n != federation.home]
-        if table.silent or any(table.seen.get(node, 0) < version for node in nodes):
+        if table.silent or owe_answer(federation, table, version):
             continue
         member = federation.members[handle]
         report = table.reports[handle]
@@ -388,7 +381,7 @@ def past(federation: Federation) -> TimeValue | None:
     these, as long as there are any.
     """
     table = federation.clock.timetable
-    if table is None or not federation.catalog.has_dimensions:
+    if table is None or not (federation.catalog.has_dimensions or federation.channels.as_of):
         return None
     least = table.bounds.least()
     if least is None:

@@ -15,7 +15,8 @@ receive order (RO) waits while it is granted, unless it has enabled asynchronous
 
 from __future__ import annotations
 
-from weft.kernel.recording import order_rows
+from typing import Final
+
 from weft.kernel.state.effects import Callback, Transmit
 from weft.kernel.state.federation import Federation, Member, mom_handle
 from weft.kernel.state.parcels import TimeBound, TimeReport
@@ -26,6 +27,8 @@ from weft.kernel.time import galt_exchange, tso_queue
 from weft.kernel.time.blocking import arm, is_halted, may_advance_alone
 from weft.model.time import TimeValue
 from weft.ordering.galt import Bound
+
+PUBLICATIONS_DUE: Final = "publications_due"
 
 # --- asking ---------------------------------------------------------------------------------------------------
 
@@ -125,7 +128,7 @@ def _flush(step: Step, member: Member, time: TimeValue) -> None:
         if tso_queue.is_wanted(step, member, message):
             taken.append(message)
         else:
-            order_rows.unwanted(step, member, message)
+            tso_queue.pass_over(step, member, message)
     optimistic = min([time, *[message.key[0] for message in taken[:1]]])
     granted = optimistic if galt is None else min(optimistic, galt[0])
     for message in taken:
@@ -139,6 +142,7 @@ def _flush(step: Step, member: Member, time: TimeValue) -> None:
     timing.reached = max(timing.reached, (timing.time, 0))
     times = (tso_queue.wrapped(federation, timing.time), tso_queue.wrapped(federation, optimistic))
     step.effects.append(Callback(member.session, "flush_queue_grant", times))
+    publications(step, member)
     timing.prune()
     changed(step, member)
 
@@ -230,7 +234,7 @@ def _drop_unwanted(step: Step, member: Member, galt: Bound | None) -> None:
         if time > timing.requested or (galt is not None and galt < (time, 1 if timing.mode == NMR else 0)):
             break
         timing.queue.drop(message)
-        order_rows.unwanted(step, member, message)
+        tso_queue.pass_over(step, member, message)
         dropped = True
         message = timing.queue.first()
     if dropped:
@@ -279,11 +283,25 @@ def _grant(step: Step, member: Member, time: TimeValue) -> None:
         granted = federation.clock.horizon.granted = (tso_queue.wrapped(federation, time),)
     step.effects.append(Callback(member.session, "time_advance_grant", granted))
     told_state(step, member)
+    publications(step, member)
     if mode in (NMR, NMRA):
         timing.prune()
         changed(step, member)
     elif federation.home == step.node:
         galt_exchange.enter(federation, member, galt_exchange.report_of(member))
+
+
+def publications(step: Step, member: Member) -> None:
+    """Has the time come of what a member here publishes, or does no longer, as of a time (`services.publications`)?"""
+    declared = member.declared
+    if not declared.timed_published.of and not declared.timed_sends.of:
+        return
+    timing = member.timing
+    if member.node != step.node or timing.mode != GRANTED:
+        return
+    promise = timing.promise()
+    if declared.publishes_by(promise[0]):
+        step.order(member, PUBLICATIONS_DUE, (promise[0],))
 
 
 def queued(step: Step) -> None:
@@ -381,8 +399,7 @@ def told(step: Step, bound: TimeBound) -> None:
 
 
 def reports_here(step: Step) -> tuple[Report, ...]:
-    federation = step.federation
-    here = [member for member in federation.members.values() if member.node == step.node]
+    here = [member for member in step.federation.members.values() if member.node == step.node]
     return tuple([galt_exchange.report_of(member) for member in here])
 
 

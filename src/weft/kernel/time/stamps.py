@@ -88,15 +88,13 @@ def announced(federation: Federation, here: str, nodes: tuple[str, ...], time: T
 
 def retracted(step: Step, retraction: bytes) -> None:
     """At each node that got the message: what waits is dropped in silence, who has got it is told."""
-    turn = step.turn
-    federation = step.federation
-    for member in federation.members.values():
+    for member in step.federation.members.values():
         if member.node != step.node:
             continue
         timing = member.timing
         if timing.queue.retract(retraction):
             if timing.mode in (NMR, NMRA):
-                turn.queued = True
+                step.turn.queued = True
         elif timing.delivered.pop(retraction, None) is not None:
             told = (MessageRetractionHandle(retraction),)
             step.effects.append(Callback(member.session, "request_retraction", told))

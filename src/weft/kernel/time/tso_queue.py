@@ -127,7 +127,7 @@ def arrived(
 def wanted(step: Step, member: Member, content: Content, counts: bool = True) -> list[Delivery]:
     """The callbacks by which a member gets what has waited for it, if it still wants it."""
     federation = step.federation
-    about = None if isinstance(content, Removal) else content.object_instance()
+    about = content.object_instance()
     if about is not None:
         instance = federation.instances.get(about)
         # Its deletion may have an earlier time than what was sent of it before.
@@ -144,7 +144,16 @@ def wanted(step: Step, member: Member, content: Content, counts: bool = True) ->
 
 
 def is_wanted(step: Step, member: Member, message: Stamped) -> bool:
-    return isinstance(message.content, Delivery) or bool(wanted(step, member, message.content, counts=False))
+    return bool(wanted(step, member, message.content, counts=False))
+
+
+def pass_over(step: Step, member: Member, message: Stamped) -> None:
+    """Its time has come, and the member does not want it, or cannot have it, by now."""
+    order_rows.unwanted(step, member, message)
+    content = message.content
+    if isinstance(content, Removal):  # of an instance that it has deleted locally
+        member.tally.removed -= 1
+        step.order(member, "instance_removed", (content.instance.number,))
 
 
 def deliver(step: Step, member: Member, messages: list[Stamped], at_once: bool = False) -> None:
@@ -152,7 +161,7 @@ def deliver(step: Step, member: Member, messages: list[Stamped], at_once: bool =
     for message in messages:
         deliveries = wanted(step, member, message.content)
         if not deliveries:
-            order_rows.unwanted(step, member, message)
+            pass_over(step, member, message)
         for delivery in deliveries:
             if isinstance(delivery, Removal):
                 member.timing.gone[delivery.instance] = None
