@@ -11,7 +11,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.placement import PLACEMENTS, AboveMiddleware, OverOwnNodes, OverSimulatedNodes, Placement
+from support.placement import (
+    PLACEMENTS,
+    AboveMiddleware,
+    AboveTables,
+    OverOwnNodes,
+    OverSimulatedNodes,
+    Placement,
+)
 
 # Of those, the other groups say little more about a node inside the process, which has the same kernel.
 OWN_NODES = ("federation", "object", "ownership", "saving", "callbacks", "ddm", "sync", "urgency")
@@ -24,7 +31,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         names = [Placement.name]
         if marked("one_node") is None:
             names += [OverSimulatedNodes.name, OverOwnNodes.name]
-            names += [AboveMiddleware.name] if marked("bare") is None else []
+            names += [AboveMiddleware.name, AboveTables.name] if marked("bare") is None else []
         group = metafunc.module.__name__.rpartition("_")[2]
         rare = [pytest.param(name, marks=pytest.mark.soak if _is_rare(name, group) else ()) for name in names]
         metafunc.parametrize("placement", rare, indirect=True)
@@ -33,6 +40,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def _is_rare(placement: str, group: str) -> bool:
     if placement == Placement.name:
         return False
+    if placement == AboveTables.name:
+        return True
     if group == "refusals":
         # All of them take a minute when spread.
         return True

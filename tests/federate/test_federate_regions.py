@@ -388,8 +388,16 @@ def test_as_of_a_time() -> None:
         for one in (red, blue):
             arrive(one)
         assert heard == [b"10"]
-        with pytest.raises(InvalidRegionContext, match="takes where="):
-            blue.subscribe("Event.Hit", time=HLAfloat64Time(30.0))
+        red.rti.send_interaction(event, {}, b"35", HLAfloat64Time(35.0))
+        red.rti.send_interaction_with_regions(
+            event, {}, {red.region(**dict.fromkeys(place, (0, 2))).handle}, b"36", HLAfloat64Time(36.0)
+        )
+        blue.subscribe("Event.Hit", time=HLAfloat64Time(36.0))  # wherever it is
+        for one in (red, blue):
+            one.rti.time_advance_request(HLAfloat64Time(40.0))
+        for one in (red, blue):
+            arrive(one)
+        assert heard == [b"10", b"35", b"36"]
         with (
             pytest.raises(InvalidRegion, match="inside another"),
             blue.moving(),

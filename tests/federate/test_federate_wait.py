@@ -55,8 +55,10 @@ def test_poll_does_not_wait() -> None:
         for number in range(3):
             one.send("Fire", Target="x", Round=number)
         assert heard == []
-        assert two.poll() is False
+        while two.poll():
+            pass  # on a machine that is busy, once may not be enough
         assert heard == [0, 1, 2]
+        assert two.poll() is False
 
 
 def test_run_until_says_whether_the_condition_holds() -> None:

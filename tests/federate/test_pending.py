@@ -41,6 +41,7 @@ from weft.model.errors import (
     NoAcquisitionPending,
     NotConnected,
     ObjectInstanceNameNotReserved,
+    ObjectInstanceNotKnown,
     OwnershipAcquisitionPending,
     RequestForTimeConstrainedPending,
     RequestForTimeRegulationPending,
@@ -50,7 +51,7 @@ from weft.model.errors import (
     TimeRegulationIsNotEnabled,
 )
 from weft.model.handles import AttributeHandle, ObjectInstanceHandle
-from weft.model.time import HLAinteger64Interval, HLAinteger64Time
+from weft.model.time import HLAfloat64Time, HLAinteger64Interval, HLAinteger64Time
 
 NAME = "F"
 TANK = "Vehicle.GroundVehicle.Tank"
@@ -468,8 +469,25 @@ def test_the_privilege_to_delete_is_held_once_it_is_told(sites: list[Site]) -> N
     two.rti.attribute_ownership_acquisition(thing, privilege, b"")
     with pytest.raises(DeletePrivilegeNotHeld):
         two.rti.delete_object_instance(thing, b"")
+    odd = HLAfloat64Time(3.0)  # which no call could bring to the RTI
+    with pytest.raises(InvalidLogicalTime):
+        two.rti.delete_object_instance(thing, b"", odd)
+    with pytest.raises(InvalidLogicalTime):
+        two.rti.update_attribute_values(thing, dict.fromkeys(privilege, b""), b"", odd)
     two.until("attribute_ownership_acquisition_notification")
     two.rti.delete_object_instance(thing, b"")
+
+
+def test_who_deletes_an_instance_awaits_nothing_of_it(sites: list[Site]) -> None:
+    """6.16, 7.6: it is not known any more, and that is what is said."""
+    thing, chosen = shared(sites)
+    one, _ = sites
+    one.rti.negotiated_attribute_ownership_divestiture(thing, chosen, b"")
+    with pytest.raises(NoAcquisitionPending):
+        one.rti.confirm_divestiture(thing, chosen, b"")
+    one.rti.delete_object_instance(thing, b"")
+    with pytest.raises(ObjectInstanceNotKnown):
+        one.rti.confirm_divestiture(thing, chosen, b"")
 
 
 def test_a_divestiture_is_confirmed_when_that_was_asked_for(sites: list[Site]) -> None:

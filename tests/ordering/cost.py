@@ -41,9 +41,14 @@ def settled_tags(network: Network) -> list[Tag]:
     return [tag for tag, _ in network.tags[len(network.tags) // 3 :]]
 
 
+def pairs(tag: Tag) -> int:
+    """How many it carries to all."""
+    return sum(map(len, tag.rows)) // 2
+
+
 def mean_pairs(network: Network) -> float:
     tags = settled_tags(network)
-    return sum(tag.pairs() for tag in tags) / len(tags)
+    return sum(map(pairs, tags)) / len(tags)
 
 
 def cost(size: int, pattern: str, each: int = 60) -> Cost:
@@ -54,7 +59,7 @@ def cost(size: int, pattern: str, each: int = 60) -> Cost:
     some = recipients[:: max(1, len(recipients) // 2000)]
     return Cost(
         mean_pairs(network),
-        sum(tag.pairs(to) for tag, to in some) / len(some),
+        sum(tag.pairs_for([[to]]) for tag, to in some) / len(some),
         sum(len(encode_tag(tag)) for tag in tags) / len(tags),
         sum(len(encode_tag(tag, to)) for tag, to in some) / len(some),
     )

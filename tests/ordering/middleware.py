@@ -151,9 +151,9 @@ class Player(FederateAmbassador):
     # what it hears
 
     def heard(self, tag: bytes) -> None:
-        if not tag.startswith(b"m"):
-            return
         world = self.world
+        if not tag.startswith(b"m") or (world.ordered and not isinstance(self.rti, CausalRTIambassador)):
+            return
         if tag not in world.oracle.past:
             world.oracle.faults.append(f"torn: {self.number} got the tag {tag!r}, which nobody sent")
             return

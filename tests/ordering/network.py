@@ -14,7 +14,6 @@ from typing import Any
 from ordering.membership import forwards
 from ordering.oracle import Oracle, bits
 from ordering.reference import Plain, PlainTag
-from ordering.text_tags import decode_text, encode_text
 from weft.ordering import (
     Mses,
     Tag,
@@ -23,6 +22,7 @@ from weft.ordering import (
     encode_tag,
     encode_tags,
 )
+from weft.ordering.text_tags import decode_text, encode_text
 
 PATTERNS = ("unicast", "groups of three", "publish and subscribe", "broadcast", "mixed")
 

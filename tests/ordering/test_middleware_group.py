@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.ordering.group import CausalGroup, GroupStamp
-from weft.ordering.group_tags import ID_SIZE, MARK, plain_tag, split_tag, write_stamp, write_text_stamp
+from weft.ordering.group_tags import plain_tag, split_tag, write_stamp, write_text_stamp
+from weft.ordering.table_tags import MARK
+from weft.ordering.tables import ID_SIZE
 
 A, B, C = (bytes([number]) * ID_SIZE for number in (1, 2, 3))
 identities = st.binary(min_size=ID_SIZE, max_size=ID_SIZE)

@@ -14,19 +14,18 @@ import os
 import sys
 import threading
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple, NoReturn, overload
+from typing import Any, Final, NoReturn, overload
 
 from weft.federate.awaited import Awaited
 from weft.federate.callbacks import FederateAmbassador
 from weft.federate.services.calls import NOT_CONNECTED
 from weft.federate.services.data_distribution import DataDistributionManagement
 from weft.federate.services.declaration import DeclarationManagement
-from weft.federate.services.factories import Factories
 from weft.federate.services.federation import FederationManagement
 from weft.federate.services.kinds import FLOAT, INTEGER, SERVICES, Kind
 from weft.federate.services.object import ObjectManagement
 from weft.federate.services.ownership import OwnershipManagement
-from weft.federate.services.support import SupportServices
+from weft.federate.services.support import Factories, SupportServices
 from weft.federate.services.time import TimeManagement
 from weft.federate.services.urgency import UrgencyServices
 from weft.host import Connection, Designator, NodeHost, read_source, read_sources, shared_node
@@ -46,7 +45,6 @@ from weft.model.errors import (
     FederateIsExecutionMember,
     FederateNotExecutionMember,
     InvalidCredentials,
-    NotConnected,
     RestoreInProgress,
     RTIexception,
     RTIinternalError,
@@ -175,15 +173,10 @@ class RTIambassador(
         role = mesh_nodes.role_of(configuration)
         assert role is not None
         used = AdditionalSettingsResultCode.SETTINGS_APPLIED
-        result = ConfigurationResult(
-            configuration_used=False,
-            address_used=True,
-            additional_settings_result=used
-            if configuration.additional_settings
-            else AdditionalSettingsResultCode.SETTINGS_IGNORED,
-            message=f"node {role.server} of {role.file}, inside this process",
-        )
-        return mesh_nodes.own_node(role).connect(), result
+        if not configuration.additional_settings:
+            used = AdditionalSettingsResultCode.SETTINGS_IGNORED
+        said = f"node {role.server} of {role.file}, inside this process"
+        return mesh_nodes.own_node(role).connect(), ConfigurationResult(False, True, used, said)
 
     def disconnect(self) -> None:
         """Clause 4.3."""
@@ -220,10 +213,13 @@ class RTIambassador(
 
     def _cut_off(self) -> Connection | None:
         connection, self._connection = self._connection, None
+        self._forget_federation()
+        return connection
+
+    def _forget_federation(self) -> None:
         self._time_name = None
         self._paused = None
         self._awaited = Awaited()
-        return connection
 
     @property
     def connection(self) -> Connection:
@@ -328,9 +324,7 @@ class RTIambassador(
                 self._pending().refuse_while_acquiring(lambda pair: True)
         self._call("resign_federation_execution", (resign_action,))
         self._require_connection().forget_federation()
-        self._time_name = None
-        self._paused = None
-        self._awaited = Awaited()
+        self._forget_federation()
 
     # --- 10.57 to 10.60: callbacks ----------------------------------------------------------------------------
 
@@ -403,11 +397,6 @@ class RTIambassador(
 
     # --- within -----------------------------------------------------------------------------------------------
 
-    def _require_connection(self) -> Connection:
-        if self._connection is None:
-            raise NotConnected(self._absent)
-        return self._connection
-
     def _refuse(self, service: str, kind: Kind, value: object) -> NoReturn:
         """What the federate may not do at all now comes before how it does it."""
         if service in _JOINED:
@@ -455,15 +444,13 @@ class RTIambassador(
             self._absent = f"the connection was lost: {arguments[0]}; connect again"
             if connection is not None:
                 connection.close()
-            self._paused = None
         elif method == "federate_resigned":
             # Clause 4.13: from here on the federate is no member; it may join again, or disconnect.
-            self._time_name = None
-            self._paused = None
-            self._awaited = Awaited()
+            self._forget_federation()
         else:
             if method in _PAUSING:
                 self._paused = _PAUSING[method]
+                self._advance_was_refused()  # before what is awaited is noted for a save
             self._awaited.told(method, arguments)
         return _own_arguments(method, arguments) if method in _OWN else arguments
 
@@ -529,16 +516,10 @@ def _refuse_credentials(credentials: Credentials | None) -> None:
         )
 
 
-class Joining(NamedTuple):
-    """What a federate gives to join: looked at by the services that take it, but for the modules."""
-
-    name: object
-    kind: object
-    federation: object
-    modules: list[Designator]
-
-
-def joining(positional: tuple[object, ...], named: dict[str, object]) -> Joining:
+def joining(
+    positional: tuple[object, ...], named: dict[str, object]
+) -> tuple[object, object, object, list[Designator]]:
+    """What a federate gives to join: its name, type, federation and modules; the services look at them, but for the modules."""
     names = ["federate_type", "federation_name", "additional_fom_modules"]
     if "federate_name" in named or (len(positional) >= 3 and isinstance(positional[2], str)):
         names.insert(0, "federate_name")
@@ -556,6 +537,4 @@ def joining(positional: tuple[object, ...], named: dict[str, object]) -> Joining
         modules = [modules]
     if not isinstance(modules, Iterable):
         raise CouldNotOpenFOM(f"object models are named by paths or given as Sources, not by {modules!r}")
-    return Joining(
-        given.get("federate_name"), given["federate_type"], given["federation_name"], list(modules)
-    )
+    return given.get("federate_name"), given["federate_type"], given["federation_name"], list(modules)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from weft.channel import Dependency, Timeout, Urgency
 from weft.federate.correlation import Heard, leaves, resolved
 from weft.federate.things import ReceivedInteraction, RemoteObject, Valued
+from weft.federate.vocabulary import short
 from weft.model.handles import (
     AttributeHandle,
     FederateHandle,
@@ -63,11 +64,8 @@ class Attention:
 
     def set(self, name: str, urgency: int | Urgency | None, deadline: float) -> None:
         federate = self._federate
-        kind: InteractionClassHandle | ObjectClassHandle
-        if federate._vocabulary.is_interaction(name):
-            kind = federate._interaction_class(name)
-        else:
-            kind = federate._object_class(name)
+        is_interaction = federate._vocabulary.is_interaction(name)
+        kind = federate._interaction_class(name) if is_interaction else federate._object_class(name)
         federate.rti.set_class_qos(kind, urgency, deadline)
 
     def correlate(self, dependency: Dependency, handler: Callable[[list[Happened]], object]) -> None:
@@ -118,12 +116,11 @@ class Attention:
         for leaf in leaves(dependency):
             name = str(leaf.what)
             if vocabulary.is_interaction(name):
-                full, tables = vocabulary.interaction_class(name), (self._federate._hears,)
+                full, handled = vocabulary.interaction_class(name), list(self._federate._hears)
             else:
-                full, tables = vocabulary.object_class(name), (self._federate._reflects,)  # type: ignore[assignment]
-            for table in tables:
-                if any(_related(full, one) for one in table):
-                    return True
+                full, handled = vocabulary.object_class(name), list(self._federate._reflects)
+            if any(_related(full, one) for one in handled):
+                return True
         return False
 
     def handlers_changed(self) -> None:
@@ -145,6 +142,7 @@ class Attention:
             group.handler(list(self._happened(events)))
 
     def _happened(self, events: tuple[CorrelatedEvent, ...]) -> Iterator[Happened]:
+        ears = self._federate._ears
         for event in events:
             if event.class_handle is None:
                 yield Timeout(*event.arguments)
@@ -152,12 +150,10 @@ class Attention:
                 yield self._update(event.class_handle, *event.arguments)
             elif event.method == "receive_interaction":
                 cls, values, tag, _, sender, regions, *stamp = event.arguments
-                yield self._federate._interaction(
-                    cls, values, tag, sender, regions, stamp[0] if stamp else None
-                )
+                yield ears.interaction(cls, values, tag, sender, regions, stamp[0] if stamp else None)
             else:
                 cls, _, values, tag, _, sender, *stamp = event.arguments
-                yield self._federate._interaction(cls, values, tag, sender, None, stamp[0] if stamp else None)
+                yield ears.interaction(cls, values, tag, sender, None, stamp[0] if stamp else None)
 
     def _update(
         self,
@@ -174,13 +170,12 @@ class Attention:
         federate = self._federate
         full = federate._name(federate.rti.get_object_class_name, kind)
         found = federate.objects.get(handle)
-        changes = federate._decoded(kind, full, values, "" if found is None else found.name, sender)
+        name = "" if found is None else found.name
+        changes = federate._ears.decoded("attribute", kind, full, values, sender, name)
         if found is not None:
             found.values.update(changes)
             found.regions = federate._regions.told(regions)
-        short = full.rsplit(".", 1)[-1]
-        sent = federate._federate_name(sender)
-        return ReceivedUpdate(short, found, changes, sent, tag, time)
+        return ReceivedUpdate(short(full), found, changes, federate._federate_name(sender), tag, time)
 
 
 def _related(one: str, other: str) -> bool:

@@ -39,6 +39,25 @@ from weft.model.errors import (
 GRANT: Final = "time_advance_grant"
 REGULATION: Final = "time_regulation_enabled"
 CONSTRAINED: Final = "time_constrained_enabled"
+_PENDING: Final[dict[str, tuple[type[RTIexception], str]]] = {
+    GRANT: (
+        InTimeAdvancingState,
+        "this federate has asked to advance, and the grant has not been delivered yet",
+    ),
+    REGULATION: (RequestForTimeRegulationPending, f"{REGULATION} has not been delivered yet"),
+    CONSTRAINED: (RequestForTimeConstrainedPending, f"{CONSTRAINED} has not been delivered yet"),
+}
+_NOT_ENABLED: Final[dict[str, tuple[type[RTIexception], str]]] = {
+    REGULATION: (
+        TimeRegulationIsNotEnabled,
+        f"{REGULATION} has not been delivered yet: this federate does not regulate",
+    ),
+    CONSTRAINED: (
+        TimeConstrainedIsNotEnabled,
+        f"{CONSTRAINED} has not been delivered yet: this federate is not constrained",
+    ),
+}
+_UNDECIDED: Final = "its acquisition was asked for, and what came of it has not been told yet"
 _GRANTS: Final = frozenset([GRANT, "flush_queue_grant"])
 _RESERVATIONS: Final = frozenset(
     ["object_instance_name_reservation_succeeded", "object_instance_name_reservation_failed"]
@@ -71,46 +90,18 @@ class Awaited:
 
     # --- what is refused --------------------------------------------------------------------------------------
 
-    def refuse_advance(self) -> None:
-        """Clauses 8.8 to 8.12."""
-        self.refuse_while_advancing()
-        if REGULATION in self.time_states:
-            raise RequestForTimeRegulationPending("time_regulation_enabled has not been delivered yet")
-        if CONSTRAINED in self.time_states:
-            raise RequestForTimeConstrainedPending("time_constrained_enabled has not been delivered yet")
+    def refuse_while(self, *states: str) -> None:
+        """Clauses 8.2, 8.5, 8.8 to 8.12, 8.20."""
+        for state in states:
+            if state in self.time_states:
+                error, why = _PENDING[state]
+                raise error(why)
 
-    def refuse_while_advancing(self) -> None:
-        """Clauses 8.2, 8.5, 8.20."""
-        if GRANT in self.time_states:
-            raise InTimeAdvancingState(
-                "this federate has asked to advance, and the grant has not been delivered yet"
-            )
-
-    def refuse_regulation(self) -> None:
-        """Clause 8.2."""
-        self.refuse_while_advancing()
-        if REGULATION in self.time_states:
-            raise RequestForTimeRegulationPending("time_regulation_enabled has not been delivered yet")
-
-    def refuse_constrained(self) -> None:
-        """Clause 8.5."""
-        self.refuse_while_advancing()
-        if CONSTRAINED in self.time_states:
-            raise RequestForTimeConstrainedPending("time_constrained_enabled has not been delivered yet")
-
-    def refuse_unregulated(self) -> None:
-        """Clauses 8.4, 8.20 to 8.22."""
-        if REGULATION in self.time_states:
-            raise TimeRegulationIsNotEnabled(
-                "time_regulation_enabled has not been delivered yet: this federate does not regulate"
-            )
-
-    def refuse_unconstrained(self) -> None:
-        """Clause 8.7."""
-        if CONSTRAINED in self.time_states:
-            raise TimeConstrainedIsNotEnabled(
-                "time_constrained_enabled has not been delivered yet: this federate is not constrained"
-            )
+    def refuse_before(self, state: str) -> None:
+        """Clauses 8.4, 8.7, 8.20 to 8.22."""
+        if state in self.time_states:
+            error, why = _NOT_ENABLED[state]
+            raise error(why)
 
     def refuse_names(self, names: Iterable[object]) -> None:
         """Clauses 6.4, 6.7, 6.8, 9.5."""
@@ -123,35 +114,21 @@ class Awaited:
 
     def refuse_acquiring(self, asked: Iterable[Pair]) -> None:
         """Clause 7.9."""
-        for pair in asked:
-            if self.wanted.get(pair):
-                raise AttributeAlreadyBeingAcquired(
-                    f"{_said(pair)}: its acquisition was asked for, and what came of it has not been told yet"
-                )
+        _refuse((pair for pair in asked if self.wanted.get(pair)), AttributeAlreadyBeingAcquired, _UNDECIDED)
 
     def refuse_unowned(self, asked: Iterable[Pair]) -> None:
         """Clauses 6.10, 6.25, 7.2, 7.3, 7.6, 7.12 to 7.14, 8.24."""
-        for pair in asked:
-            if pair in self.wanted:
-                raise AttributeNotOwned(
-                    f"{_said(pair)}: that this federate owns it has not been told yet; wait for that callback"
-                )
+        why = "that this federate owns it has not been told yet; wait for that callback"
+        _refuse((pair for pair in asked if pair in self.wanted), AttributeNotOwned, why)
 
     def refuse_unconfirmed(self, asked: Iterable[Pair]) -> None:
         """Clause 7.6."""
-        for pair in asked:
-            if pair in self.offered:
-                raise NoAcquisitionPending(
-                    f"{_said(pair)}: request_divestiture_confirmation has not been delivered yet"
-                )
+        why = "request_divestiture_confirmation has not been delivered yet"
+        _refuse((pair for pair in asked if pair in self.offered), NoAcquisitionPending, why)
 
     def refuse_while_acquiring(self, concerns: Callable[[Pair], bool]) -> None:
         """Clauses 4.12, 5.3, 6.18."""
-        for pair in tuple(self.wanted):
-            if concerns(pair):
-                raise OwnershipAcquisitionPending(
-                    f"{_said(pair)}: its acquisition was asked for, and what came of it has not been told yet"
-                )
+        _refuse(filter(concerns, tuple(self.wanted)), OwnershipAcquisitionPending, _UNDECIDED)
 
     # --- what is asked and told -------------------------------------------------------------------------------
 
@@ -227,15 +204,12 @@ def pairs(object_instance: object, attributes: object) -> list[Pair]:
     return [(object_instance, attribute) for attribute in attributes]
 
 
-def _said(pair: Pair) -> str:
-    return f"{pair[1]!r} of {pair[0]!r}"
+def _refuse(pairs: Iterable[Pair], error: type[RTIexception], why: str) -> None:
+    """If there is one."""
+    for instance, attribute in pairs:
+        raise error(f"{attribute!r} of {instance!r}: {why}")
 
 
-BEING_CHANGED: Final[tuple[type[RTIexception], str]] = (
-    AttributeAlreadyBeingChanged,
-    "its transportation type is being changed, and that has not been confirmed yet",
-)
-CLASS_BEING_CHANGED: Final[tuple[type[RTIexception], str]] = (
-    InteractionClassAlreadyBeingChanged,
-    "its transportation type is being changed, and that has not been confirmed yet",
-)
+_CHANGING: Final = "its transportation type is being changed, and that has not been confirmed yet"
+BEING_CHANGED: Final = (AttributeAlreadyBeingChanged, _CHANGING)
+CLASS_BEING_CHANGED: Final = (InteractionClassAlreadyBeingChanged, _CHANGING)

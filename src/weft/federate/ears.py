@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+import logging
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
 from weft.federate.callbacks import FederateAmbassador
+from weft.federate.things import ReceivedInteraction, RemoteObject, Undecoded
+from weft.federate.vocabulary import short
 from weft.model.enums import CallbackModel, RestoreFailureReason, SaveFailureReason
+from weft.model.errors import EncodingError
 from weft.model.handles import (
     AttributeHandle,
     FederateHandle,
+    Handle,
     InteractionClassHandle,
     ObjectClassHandle,
     ObjectInstanceHandle,
@@ -60,7 +65,9 @@ class Ears(FederateAmbassador):
         time: LogicalTime | None = None,
         *rest: object,
     ) -> None:
-        self._federate._received(
+        federate = self._federate
+        full = federate._name(federate.rti.get_interaction_class_name, interaction_class)
+        heard = self.interaction(
             interaction_class,
             parameter_values,
             user_supplied_tag,
@@ -68,6 +75,22 @@ class Ears(FederateAmbassador):
             optional_sent_regions,
             time,
         )
+        self._tell(federate._hears, full, heard)
+
+    def interaction(
+        self,
+        interaction_class: InteractionClassHandle,
+        parameters: dict[ParameterHandle, bytes],
+        tag: bytes,
+        sender: FederateHandle,
+        regions: Set[RegionHandle] | None,
+        time: LogicalTime | None,
+    ) -> ReceivedInteraction:
+        federate = self._federate
+        full = federate._name(federate.rti.get_interaction_class_name, interaction_class)
+        values = self.decoded("parameter", interaction_class, full, parameters, sender)
+        told = federate._regions.told(regions)
+        return ReceivedInteraction(short(full), federate._federate_name(sender), values, tag, time, told)
 
     @_heard
     def discover_object_instance(
@@ -77,7 +100,12 @@ class Ears(FederateAmbassador):
         object_instance_name: str,
         producing_federate: FederateHandle,
     ) -> None:
-        self._federate._discovered(object_instance, object_class, object_instance_name, producing_federate)
+        federate = self._federate
+        full = federate.rti.get_object_class_name(object_class)
+        owner = federate._federate_name(producing_federate)
+        found = RemoteObject(object_instance_name, short(full), owner, object_instance, object_class, full)
+        federate.objects[object_instance] = found
+        self._tell(federate._discovers, full, found)
 
     @_heard
     def reflect_attribute_values(
@@ -90,13 +118,68 @@ class Ears(FederateAmbassador):
         optional_sent_regions: Set[RegionHandle] | None,
         *rest: object,
     ) -> None:
-        self._federate._reflected(
-            object_instance, attribute_values, producing_federate, optional_sent_regions
+        federate = self._federate
+        found = federate.objects.get(object_instance) or federate._pauses.known(object_instance)
+        if found is None:
+            return
+        full, sender = found.full_kind, producing_federate
+        changes = self.decoded("attribute", found.object_class, full, attribute_values, sender, found.name)
+        found.values.update(changes)
+        found.regions = federate._regions.told(optional_sent_regions)
+        self._tell(federate._reflects, full, found, changes)
+
+    def decoded(
+        self,
+        what: str,
+        of: Handle,
+        full: str,
+        values: Mapping[AttributeHandle, bytes] | Mapping[ParameterHandle, bytes],
+        sender: FederateHandle,
+        instance: str = "",
+    ) -> dict[str, object]:
+        """Values of a class by name, of each "attribute" or "parameter"; what cannot be decoded is left out and told."""
+        federate = self._federate
+        rti, vocabulary = federate.rti, federate._vocabulary
+        name_of: Callable[..., str] = (
+            rti.get_attribute_name if what == "attribute" else rti.get_parameter_name
         )
+        found = {}
+        for handle, data in values.items():
+            name = federate._name(name_of, of, handle)
+            try:
+                found[name] = vocabulary.decode(what, full, name, data)
+            except EncodingError as error:
+                by = federate._federate_name(sender)
+                self._complain(Undecoded(short(full), name, instance, by, data, str(error)), full)
+        return found
+
+    def _complain(self, found: Undecoded, full: str) -> None:
+        """One bad value is another federate's mistake: it is told, and the others are handed over."""
+        federate = self._federate
+        federate.undecoded.append(found)
+        if federate._complainers:
+            for complain in federate._complainers:
+                complain(found)
+            return
+        key = (full, found.name, found.sender)
+        if key not in federate._complained:  # once: it may come with every update
+            federate._complained.add(key)
+            logging.getLogger("weft").warning(
+                "%s (further ones like it are not logged; federate.undecoded has them)", found
+            )
 
     @_heard
     def remove_object_instance(self, object_instance: ObjectInstanceHandle, *rest: object) -> None:
-        self._federate._removed(object_instance)
+        found = self._federate.objects.pop(object_instance, None)
+        if found is not None:
+            self._tell(self._federate._removes, found.full_kind, found)
+
+    def _tell(self, table: Mapping[str, Sequence[Callable[..., object]]], full: str, *what: object) -> None:
+        """Handlers of a class hear of everything that comes as it or as a class below it."""
+        while full:
+            for handler in table.get(full, ()):
+                handler(*what)
+            full = full.rpartition(".")[0]
 
     @_heard
     def deadline_missed(self, miss: DeadlineMiss) -> None:

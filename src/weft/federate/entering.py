@@ -71,18 +71,6 @@ def _may_come(error: RTIexception) -> bool:
     return isinstance(cause, OSError) and cause.errno in (ECONNREFUSED, EADDRINUSE)
 
 
-def enter(
-    rti: RTIambassador,
-    ears: FederateAmbassador,
-    callbacks: CallbackModel,
-    address: str | RtiConfiguration,
-    credentials: Credentials | None,
-    patience: Patience,
-) -> None:
-    """Connect; a server that asks for a password is answered in words of `join`."""
-    patience.until_done(lambda: _connect(rti, ears, callbacks, address, credentials))
-
-
 def say_how_to_join(rti: RTIambassador) -> None:
     """What a federate hears that was made by `join` and not entered."""
     below = getattr(rti, "_rti", rti)
@@ -92,13 +80,14 @@ def say_how_to_join(rti: RTIambassador) -> None:
     )
 
 
-def _connect(
+def connect(
     rti: RTIambassador,
     ears: FederateAmbassador,
     callbacks: CallbackModel,
     address: str | RtiConfiguration,
     credentials: Credentials | None,
 ) -> None:
+    """A server that asks for a password is answered in words of `join`."""
     try:
         rti.connect(ears, callbacks, address or None, credentials)
     except InvalidCredentials as error:

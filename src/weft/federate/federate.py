@@ -17,10 +17,9 @@ the standard.
 from __future__ import annotations
 
 import contextlib
-import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -29,7 +28,7 @@ from weft.federate.ambassador import RTIambassador
 from weft.federate.attentive import Attention, Happened
 from weft.federate.causal import CausalRTIambassador
 from weft.federate.ears import Ears
-from weft.federate.entering import Patience, credentials_of, enter, say_how_to_join
+from weft.federate.entering import Patience, connect, credentials_of, say_how_to_join
 from weft.federate.meeting import Meeting, Who
 from weft.federate.pausing import Pauses
 from weft.federate.regions import Chosen, LocalRegion, Regions, Where, handles
@@ -39,12 +38,10 @@ from weft.host import Designator, NodeHost, load_fom
 from weft.host.files.modules import read_sources
 from weft.model.enums import CallbackModel, ResignAction
 from weft.model.errors import (
-    EncodingError,
     FederateNotExecutionMember,
     FederatesCurrentlyJoined,
     FederationExecutionAlreadyExists,
     FederationExecutionDoesNotExist,
-    InvalidRegionContext,
     NotConnected,
     RTIexception,
     Unauthorized,
@@ -56,8 +53,6 @@ from weft.model.handles import (
     InteractionClassHandle,
     ObjectClassHandle,
     ObjectInstanceHandle,
-    ParameterHandle,
-    RegionHandle,
 )
 from weft.model.records import Credentials, DeadlineMiss, RtiConfiguration
 from weft.model.time import LogicalTime
@@ -69,7 +64,16 @@ _UNDECODED = 1000
 
 
 class Federate:
-    """A federate of one federation; use it as a context manager."""
+    """A federate of one federation, for a `with` block; see the head of this module.
+
+    `rti` is the address of a server ("host:port", "tls://host:port", "ws://…"), or the server of a domains file that this process
+    itself is ("mesh://S3@domains.toml"); without one, the RTI is inside this process and alone.
+    `user` and `password`: for a server with a password file (docs/how-to/tls.md); or `credentials` of any type, as
+    `connect` takes them.
+    `wait`: for so many seconds a server is waited for that does not run yet, or a node of the mesh that was taken for gone, so
+    that the order of starting does not matter.
+    `causal`: messages come in causal order, of all federates that ask for it (docs/explanation/ordering.md, "As middleware").
+    """
 
     def __init__(
         self,
@@ -110,6 +114,7 @@ class Federate:
         self._complainers: list[Callable[[Undecoded], object]] = []
         self._complained: set[tuple[str, str, str]] = set()
         say_how_to_join(self.rti)
+        self._ears = Ears(self)
         self._pauses = Pauses(self)
         self._regions = Regions(self)
         self._attention = Attention(self)
@@ -140,7 +145,9 @@ class Federate:
     def join(self) -> None:
         """Connect, create the federation if nobody has, join it; handlers that there are already subscribe anew."""
         patience = Patience(self._wait)
-        enter(self.rti, Ears(self), self._callbacks, self._address, self._credentials, patience)
+        patience.until_done(
+            lambda: connect(self.rti, self._ears, self._callbacks, self._address, self._credentials)
+        )
         self._forget()
         try:
             handle = patience.until_done(lambda: self._create_and_join(_TRIES))
@@ -223,23 +230,24 @@ class Federate:
 
         `rate` is an update rate of the object model: of each attribute no more values come than that, and the newest always.
         `where`: only to what is sent there; of an object class to those attributes that have the regions' dimensions.
-        `time`, with `where`: as of that logical time (docs/explanation/ddm-sync.md).
+        `time`: as of that logical time (docs/explanation/ddm-sync.md).
         `urgency` and `deadline`: as for `qos`.
         """
         if urgency is not None or deadline:
             self.qos(name, urgency, deadline)
         where = self._regions.chosen(where)
-        if time is not None and where is None:
-            raise InvalidRegionContext(
-                f"subscribe to {name!r} as of a time takes where=, the regions that it is for"
-            )
         if self._vocabulary.is_interaction(name):
-            self._subscribe_to_interactions(self._interaction_class(name), where, time)
+            interaction_class = self._interaction_class(name)
+            if where is None:
+                self.rti.subscribe_interaction_class(interaction_class, time=time)
+            else:
+                regions = handles(where)
+                self.rti.subscribe_interaction_class_with_regions(interaction_class, regions, time=time)
         elif where is None:
             object_class = self._object_class(name)
             full = self._vocabulary.object_class(name)
             chosen = self._attributes(object_class, self._vocabulary.heard_attributes(full, attributes))
-            self.rti.subscribe_object_class_attributes(object_class, chosen, rate or None)
+            self.rti.subscribe_object_class_attributes(object_class, chosen, rate or None, time=time)
         else:
             object_class = self._object_class(name)
             names = attributes or self._regions.attributes(self._vocabulary.object_class(name), where)
@@ -247,14 +255,6 @@ class Federate:
             self.rti.subscribe_object_class_attributes_with_regions(
                 object_class, pairs, rate or None, time=time
             )
-
-    def _subscribe_to_interactions(
-        self, interaction_class: InteractionClassHandle, where: Chosen | None, time: LogicalTime | None
-    ) -> None:
-        if where is None:
-            self.rti.subscribe_interaction_class(interaction_class)
-        else:
-            self.rti.subscribe_interaction_class_with_regions(interaction_class, handles(where), time=time)
 
     def send(
         self,
@@ -277,7 +277,7 @@ class Federate:
         given = all_values(values, parameters, self._vocabulary.has_parameter(full, "values"))
         encoded = {}
         for parameter, value in given.items():
-            data = self._vocabulary.encode_parameter(full, parameter, value)
+            data = self._vocabulary.encode("parameter", full, parameter, value)
             encoded[self.rti.get_parameter_handle(interaction_class, parameter)] = data
         if interaction_class not in self._published:
             self.publish(full)
@@ -311,9 +311,7 @@ class Federate:
             pairs = [(placed, handles(where))]
             handle = self.rti.register_object_instance_with_regions(object_class, pairs, instance_name)
             self._regions.placed(handle, placed, where)
-        return LocalObject(
-            self.rti, self._vocabulary, self._regions, full, handle, self.rti.get_object_instance_name(handle)
-        )
+        return LocalObject(self, full, handle, self.rti.get_object_instance_name(handle))
 
     # --- regions ----------------------------------------------------------------------------------------------
 
@@ -513,113 +511,6 @@ class Federate:
         """An object of one's own by its name: after a restore, that of the save."""
         return self._pauses.recall(instance_name)
 
-    # --- what the ambassador hears ----------------------------------------------------------------------------
-
-    def _received(
-        self,
-        interaction_class: InteractionClassHandle,
-        parameters: dict[ParameterHandle, bytes],
-        tag: bytes,
-        sender: FederateHandle,
-        regions: Set[RegionHandle] | None,
-        time: LogicalTime | None,
-    ) -> None:
-        full = self._name(self.rti.get_interaction_class_name, interaction_class)
-        heard = self._interaction(interaction_class, parameters, tag, sender, regions, time)
-        self._tell(self._hears, full, heard)
-
-    def _interaction(
-        self,
-        interaction_class: InteractionClassHandle,
-        parameters: dict[ParameterHandle, bytes],
-        tag: bytes,
-        sender: FederateHandle,
-        regions: Set[RegionHandle] | None,
-        time: LogicalTime | None,
-    ) -> ReceivedInteraction:
-        full = self._name(self.rti.get_interaction_class_name, interaction_class)
-        values = {}
-        for handle, data in parameters.items():
-            name = self._name(self.rti.get_parameter_name, interaction_class, handle)
-            try:
-                values[name] = self._vocabulary.decode_parameter(full, name, data)
-            except EncodingError as error:
-                self._not_decoded(full, name, "", sender, data, error)
-        told = self._regions.told(regions)
-        return ReceivedInteraction(_short(full), self._federate_name(sender), values, tag, time, told)
-
-    def _discovered(
-        self,
-        handle: ObjectInstanceHandle,
-        object_class: ObjectClassHandle,
-        name: str,
-        producer: FederateHandle,
-    ) -> None:
-        full = self.rti.get_object_class_name(object_class)
-        found = RemoteObject(name, _short(full), self._federate_name(producer), handle, object_class, full)
-        self.objects[handle] = found
-        self._tell(self._discovers, full, found)
-
-    def _reflected(
-        self,
-        handle: ObjectInstanceHandle,
-        attributes: dict[AttributeHandle, bytes],
-        sender: FederateHandle,
-        regions: Set[RegionHandle] | None,
-    ) -> None:
-        found = self.objects.get(handle) or self._pauses.known(handle)
-        if found is None:
-            return
-        changes = self._decoded(found.object_class, found.full_kind, attributes, found.name, sender)
-        found.values.update(changes)
-        found.regions = self._regions.told(regions)
-        self._tell(self._reflects, found.full_kind, found, changes)
-
-    def _decoded(
-        self,
-        object_class: Handle,
-        full: str,
-        attributes: dict[AttributeHandle, bytes],
-        instance: str,
-        sender: FederateHandle,
-    ) -> dict[str, object]:
-        changes = {}
-        for attribute, data in attributes.items():
-            name = self._name(self.rti.get_attribute_name, object_class, attribute)
-            try:
-                changes[name] = self._vocabulary.decode_attribute(full, name, data)
-            except EncodingError as error:
-                self._not_decoded(full, name, instance, sender, data, error)
-        return changes
-
-    def _not_decoded(
-        self, full: str, name: str, instance: str, sender: FederateHandle, data: bytes, error: EncodingError
-    ) -> None:
-        """One bad value is another federate's mistake: it is told, and the others are handed over."""
-        found = Undecoded(_short(full), name, instance, self._federate_name(sender), data, str(error))
-        self.undecoded.append(found)
-        if self._complainers:
-            for complain in self._complainers:
-                complain(found)
-            return
-        key = (full, name, found.sender)
-        if key not in self._complained:  # once: it may come with every update
-            self._complained.add(key)
-            logging.getLogger("weft").warning(
-                "%s (further ones like it are not logged; federate.undecoded has them)", found
-            )
-
-    def _removed(self, handle: ObjectInstanceHandle) -> None:
-        found = self.objects.pop(handle, None)
-        if found is not None:
-            self._tell(self._removes, found.full_kind, found)
-
-    def _tell(self, table: dict[str, list[Callable[..., object]]], full: str, *what: object) -> None:
-        """Handlers of a class hear of everything that comes as it or as a class below it."""
-        for ancestor in _lineage(full):
-            for handler in table.get(ancestor, ()):
-                handler(*what)
-
     # --- names ------------------------------------------------------------------------------------------------
 
     def _interaction_class(self, name: str) -> InteractionClassHandle:
@@ -648,55 +539,5 @@ class Federate:
         return self._federate_names[handle]
 
 
-def _short(full: str) -> str:
-    return full.rsplit(".", 1)[-1]
-
-
-def _lineage(full: str) -> Iterator[str]:
-    """A class, its parent and so on, by their full names."""
-    while full:
-        yield full
-        full = full.rpartition(".")[0]
-
-
-def join(
-    federation: str,
-    name: str | None = None,
-    *,
-    fom: Designator | Iterable[Designator],
-    kind: str | None = None,
-    time: str = "",
-    callbacks: CallbackModel = CallbackModel.EVOKED,
-    rti: str | RtiConfiguration = "",
-    user: str = "",
-    password: str = "",
-    credentials: Credentials | None = None,
-    host: NodeHost | None = None,
-    causal: bool = False,
-    wait: float = 10.0,
-) -> Federate:
-    """A federate, for a `with` block; see the head of this module.
-
-    `rti` is the address of a server ("host:port", "tls://host:port", "ws://…"), or the server of a domains file that this process
-    itself is ("mesh://S3@domains.toml"); without one, the RTI is inside this process and alone.
-    `user` and `password`: for a server with a password file (docs/how-to/tls.md); or `credentials` of any type, as
-    `connect` takes them.
-    `wait`: for so many seconds a server is waited for that does not run yet, or a node of the mesh that was taken for gone, so
-    that the order of starting does not matter.
-    `causal`: messages come in causal order, of all federates that ask for it (docs/explanation/ordering.md, "As middleware").
-    """
-    return Federate(
-        federation,
-        name,
-        fom=fom,
-        kind=kind,
-        time=time,
-        callbacks=callbacks,
-        rti=rti,
-        user=user,
-        password=password,
-        credentials=credentials,
-        host=host,
-        causal=causal,
-        wait=wait,
-    )
+join = Federate
+"""As it reads in a `with` block."""

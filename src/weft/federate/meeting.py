@@ -40,7 +40,7 @@ class Meeting:
         federate = self._federate
         deadline = federate.rti.connection.now() + seconds
         present = self._present()
-        while not _are_there(wanted, present):
+        while len(present) < wanted if isinstance(wanted, int) else not wanted <= present:
             left = deadline - federate.rti.connection.now()
             if left <= 0:
                 raise NotInTime(
@@ -105,10 +105,6 @@ class Meeting:
             return "others have joined and not achieved it"
         others = [str(name) for name in found if name != federate.name]
         return f"{', '.join(others) or 'nobody any more'} {'has' if len(others) == 1 else 'have'} not achieved it"
-
-
-def _are_there(wanted: int | frozenset[str], present: frozenset[str]) -> bool:
-    return len(present) >= wanted if isinstance(wanted, int) else wanted <= present
 
 
 def _missing(wanted: int | frozenset[str], present: frozenset[str]) -> str:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from weft.federate.things import LocalObject, RemoteObject
+from weft.federate.vocabulary import short
 from weft.model.errors import RTIexception
 from weft.model.handles import ObjectInstanceHandle
 
 if TYPE_CHECKING:
     from weft.federate.federate import Federate
-
-Handler = TypeVar("Handler", bound=Callable[[str], object])
 
 
 class Stay:
@@ -102,7 +101,7 @@ class Pauses:
             name = rti.get_object_instance_name(handle)
         except RTIexception:
             return None
-        found = RemoteObject(name, full.rsplit(".", 1)[-1], "", handle, object_class, full)
+        found = RemoteObject(name, short(full), "", handle, object_class, full)
         self._federate.objects[handle] = found
         return found
 
@@ -111,4 +110,4 @@ class Pauses:
         handle = federate.rti.get_object_instance_handle(name)
         object_class = federate.rti.get_known_object_class_handle(handle)
         full = federate.rti.get_object_class_name(object_class)
-        return LocalObject(federate.rti, federate._vocabulary, federate._regions, full, handle, name)
+        return LocalObject(federate, full, handle, name)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
-from typing import Protocol
 
 from weft.federate.ambassador import RTIambassador
 from weft.fom import ObjectModel
@@ -41,21 +40,11 @@ DEFAULT_SPACE = NamedSpace("defaultRoutingSpace", 0, (), ())
 """What has no routing space travels here."""
 
 
-class SpaceNames(Protocol):
+class SpacesOfModel:
     """`of_…` is the number of the space; NameNotFound if it cannot be told."""
 
-    def all(self) -> list[NamedSpace]: ...
+    tells_all = True
 
-    def of_attribute(self, object_class: ObjectClassHandle, attribute: AttributeHandle) -> int: ...
-
-    def of_interaction(self, interaction_class: InteractionClassHandle) -> int: ...
-
-    def may_use(self, space: int, object_class: ObjectClassHandle, attribute: AttributeHandle) -> bool: ...
-
-    def may_send(self, space: int, interaction_class: InteractionClassHandle) -> bool: ...
-
-
-class SpacesOfModel:
     def __init__(self, rti: RTIambassador, model: ObjectModel) -> None:
         self._rti = rti
         self._spaces = Spaces(model)
@@ -87,12 +76,6 @@ class SpacesOfModel:
             self._told[interaction_class,] = told
         return told
 
-    def may_use(self, space: int, object_class: ObjectClassHandle, attribute: AttributeHandle) -> bool:
-        return self.of_attribute(object_class, attribute) == space
-
-    def may_send(self, space: int, interaction_class: InteractionClassHandle) -> bool:
-        return self.of_interaction(interaction_class) == space
-
 
 def _named(space: Space) -> NamedSpace:
     names = tuple(dimension.name for dimension in space.dimensions)
@@ -105,7 +88,9 @@ def _number(space: Space | None) -> int:
 
 
 class SpacesAsked:
-    """`may_…` leave it to the RTI where they cannot tell: it refuses regions whose dimensions are not available."""
+    """The same.  Where it cannot be told it is left to the RTI, which refuses regions whose dimensions are not available."""
+
+    tells_all = False
 
     def __init__(self, rti: RTIambassador) -> None:
         self._rti = rti
@@ -141,12 +126,6 @@ class SpacesAsked:
                 return space.number
         name = self._rti.get_interaction_class_name(interaction_class)
         raise NameNotFound(f"the RTI does not tell in which routing space {name} travels; {GIVE_ONE}")
-
-    def may_use(self, space: int, object_class: ObjectClassHandle, attribute: AttributeHandle) -> bool:
-        return True
-
-    def may_send(self, space: int, interaction_class: InteractionClassHandle) -> bool:
-        return True
 
 
 def _dimension_names(rti: RTIambassador) -> Iterator[str]:

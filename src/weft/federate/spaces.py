@@ -19,6 +19,7 @@ place of the former attributes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
+from typing import NoReturn
 
 from weft.federate.ambassador import RTIambassador
 from weft.federate.services.calls import AttributeRegions
@@ -26,7 +27,6 @@ from weft.federate.space_names import (
     DEFAULT_SPACE,
     GIVE_ONE,
     NamedSpace,
-    SpaceNames,
     SpacesAsked,
     SpacesOfModel,
 )
@@ -62,7 +62,12 @@ class RoutingSpaces:
         self, rti: RTIambassador, fom: ObjectModel | Designator | Iterable[Designator] | None = None
     ) -> None:
         self.rti = rti
-        self._names = _names(rti, fom)
+        self._names: SpacesAsked | SpacesOfModel
+        if fom is None:
+            self._names = SpacesAsked(rti)
+        else:
+            model = fom if isinstance(fom, ObjectModel) else load_fom(*read_sources(fom))
+            self._names = SpacesOfModel(rti, model)
         self._spaces = {space.number: space for space in self._names.all()}
         self._axes: dict[int, tuple[Axis, ...]] = {DEFAULT_SPACE.number: ()}
         self._defaults: dict[int, RoutingRegion] = {}
@@ -76,7 +81,7 @@ class RoutingSpaces:
             if space.name == name:
                 return space.number
         known = ", ".join(space.name for space in self._spaces.values())
-        hint = f"; {GIVE_ONE}" if isinstance(self._names, SpacesAsked) else ""
+        hint = "" if self._names.tells_all else f"; {GIVE_ONE}"
         raise NameNotFound(f"there is no routing space {name!r}; there are: {known}{hint}")
 
     def get_routing_space_name(self, space: int) -> str:
@@ -146,7 +151,7 @@ class RoutingSpaces:
         object_instance_name: str | None = None,
     ) -> ObjectInstanceHandle:
         for attribute, region in regions.items():
-            self._require_attribute(region, object_class, attribute)
+            self._require_attributes(region, object_class, [attribute])
         pairs = _pairs(regions)
         instance = self.rti.register_object_instance_with_regions(object_class, pairs, object_instance_name)
         self._placed[instance] = dict(regions)
@@ -157,8 +162,7 @@ class RoutingSpaces:
     ) -> None:
         """In the place of the regions that these attributes are updated with so far."""
         object_class = self.rti.get_known_object_class_handle(object_instance)
-        for attribute in attributes:
-            self._require_attribute(region, object_class, attribute)
+        self._require_attributes(region, object_class, attributes)
         held = self._placed.setdefault(object_instance, {})
         former = {each: held[each] for each in attributes if held.get(each, region) is not region}
         # First the new one: between the two the attributes are in both, not in the default region.
@@ -193,22 +197,17 @@ class RoutingSpaces:
         update_rate_designator: str | None = None,
     ) -> None:
         """In the place of what is subscribed to of this class with this region so far."""
-        for attribute in attributes:
-            self._require_attribute(region, object_class, attribute)
+        self._require_attributes(region, object_class, attributes)
         rti = self.rti
         if region.default:
-            plain = (
-                rti.subscribe_object_class_attributes
-                if active
-                else rti.subscribe_object_class_attributes_passively
-            )
+            plain = rti.subscribe_object_class_attributes
+            if not active:
+                plain = rti.subscribe_object_class_attributes_passively
             plain(object_class, attributes, update_rate_designator)
         else:
-            subscribe = (
-                rti.subscribe_object_class_attributes_with_regions
-                if active
-                else rti.subscribe_object_class_attributes_passively_with_regions
-            )
+            subscribe = rti.subscribe_object_class_attributes_with_regions
+            if not active:
+                subscribe = rti.subscribe_object_class_attributes_passively_with_regions
             subscribe(object_class, [(attributes, frozenset(region.handles))], update_rate_designator)
         former = self._subscribed.get((object_class, region), frozenset())
         self._subscribed[object_class, region] = frozenset(attributes)
@@ -237,8 +236,7 @@ class RoutingSpaces:
         region: RoutingRegion,
         user_supplied_tag: bytes = b"",
     ) -> None:
-        for attribute in attributes:
-            self._require_attribute(region, object_class, attribute)
+        self._require_attributes(region, object_class, attributes)
         if region.default:
             self.rti.request_attribute_value_update(object_class, attributes, user_supplied_tag)
         else:
@@ -256,11 +254,9 @@ class RoutingSpaces:
             plain = rti.subscribe_interaction_class if active else rti.subscribe_interaction_class_passively
             plain(interaction_class)
         else:
-            subscribe = (
-                rti.subscribe_interaction_class_with_regions
-                if active
-                else rti.subscribe_interaction_class_passively_with_regions
-            )
+            subscribe = rti.subscribe_interaction_class_with_regions
+            if not active:
+                subscribe = rti.subscribe_interaction_class_passively_with_regions
             subscribe(interaction_class, frozenset(region.handles))
 
     def unsubscribe_interaction_class_with_region(
@@ -311,25 +307,24 @@ class RoutingSpaces:
             self._axes[space.number] = found
         return found
 
-    def _require_attribute(
-        self, region: RoutingRegion, object_class: ObjectClassHandle, attribute: AttributeHandle
+    def _require_attributes(
+        self, region: RoutingRegion, object_class: ObjectClassHandle, attributes: Iterable[AttributeHandle]
     ) -> None:
-        if not self._names.may_use(region.space.number, object_class, attribute):
-            what = self.rti.get_attribute_name(object_class, attribute)
-            there = self._space(self._names.of_attribute(object_class, attribute)).name
-            raise InvalidRegionContext(f"{region!r} is not for {what}, which travels in {there}")
+        for attribute in attributes if self._names.tells_all else ():
+            there = self._names.of_attribute(object_class, attribute)
+            if there != region.space.number:
+                self._refuse(region, self.rti.get_attribute_name(object_class, attribute), there)
 
     def _require_interaction(self, region: RoutingRegion, interaction_class: InteractionClassHandle) -> None:
-        if not self._names.may_send(region.space.number, interaction_class):
-            what = self.rti.get_interaction_class_name(interaction_class)
-            there = self._space(self._names.of_interaction(interaction_class)).name
-            raise InvalidRegionContext(f"{region!r} is not for {what}, which travels in {there}")
+        if self._names.tells_all:
+            there = self._names.of_interaction(interaction_class)
+            if there != region.space.number:
+                self._refuse(region, self.rti.get_interaction_class_name(interaction_class), there)
 
-
-def _names(rti: RTIambassador, fom: ObjectModel | Designator | Iterable[Designator] | None) -> SpaceNames:
-    if fom is None:
-        return SpacesAsked(rti)
-    return SpacesOfModel(rti, fom if isinstance(fom, ObjectModel) else load_fom(*read_sources(fom)))
+    def _refuse(self, region: RoutingRegion, what: str, there: int) -> NoReturn:
+        raise InvalidRegionContext(
+            f"{region!r} is not for {what}, which travels in {self._space(there).name}"
+        )
 
 
 def _pairs(regions: Mapping[AttributeHandle, RoutingRegion]) -> AttributeRegions:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from weft.federate.ambassador import RTIambassador
-from weft.federate.regions import Ranges, Regions, Where
-from weft.federate.vocabulary import Vocabulary
+from weft.federate.regions import Ranges, Where
 from weft.model.handles import AttributeHandle, ObjectClassHandle, ObjectInstanceHandle
 from weft.model.time import LogicalTime
+
+if TYPE_CHECKING:
+    from weft.federate.federate import Federate
 
 
 def all_values(values: object, more: dict[str, object], is_name: bool) -> dict[str, object]:
@@ -92,22 +93,14 @@ class RemoteObject(Valued):
 class LocalObject:
     """An object this federate registered."""
 
-    def __init__(
-        self,
-        rti: RTIambassador,
-        vocabulary: Vocabulary,
-        regions: Regions,
-        full_kind: str,
-        handle: ObjectInstanceHandle,
-        name: str,
-    ) -> None:
+    def __init__(self, federate: Federate, full_kind: str, handle: ObjectInstanceHandle, name: str) -> None:
         self.handle = handle
         self.name = name
-        self._rti = rti
-        self._vocabulary = vocabulary
-        self._regions = regions
+        self._rti = federate.rti
+        self._vocabulary = federate._vocabulary
+        self._regions = federate._regions
         self._full_kind = full_kind
-        self._class = rti.get_object_class_handle(full_kind)
+        self._class = federate.rti.get_object_class_handle(full_kind)
         self._handles: dict[str, AttributeHandle] = {}
 
     def update(self, tag: bytes = b"", *, values: Mapping[str, object] | None = None, **more: object) -> None:
@@ -116,7 +109,7 @@ class LocalObject:
         for attribute, value in all_values(
             values, more, "values" in self._vocabulary.attributes(self._full_kind)
         ).items():
-            data = self._vocabulary.encode_attribute(self._full_kind, attribute, value)
+            data = self._vocabulary.encode("attribute", self._full_kind, attribute, value)
             encoded[self._attribute(attribute)] = data
         self._rti.update_attribute_values(self.handle, encoded, tag)
 

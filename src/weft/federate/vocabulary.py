@@ -18,28 +18,30 @@ class Vocabulary:
 
     def __init__(self, model: ObjectModel) -> None:
         self.model = model
-        self._attribute_types = {
-            name: {a.name: a.data_type for a in model.all_attributes(name)} for name in model.object_classes
-        }
-        self._parameter_types = {
-            name: {p.name: p.data_type for p in model.all_parameters(name)}
-            for name in model.interaction_classes
+        # Of attributes and of parameters: data types by the names of their classes and their own.
+        self._types = {
+            "attribute": {
+                name: {a.name: a.data_type for a in model.all_attributes(name)}
+                for name in model.object_classes
+            },
+            "parameter": {
+                name: {p.name: p.data_type for p in model.all_parameters(name)}
+                for name in model.interaction_classes
+            },
         }
 
     def object_class(self, name: str, instead: str = "") -> str:
         """`instead`: what to call where the name is that of an interaction class."""
         if instead and not _matches(name, self.model.object_classes):
-            found = _matches(name, self.model.interaction_classes)
-            if found:
-                raise NameNotFound(f"{found[0]} is an interaction class; use {instead}")
+            for found in _matches(name, self.model.interaction_classes):
+                raise NameNotFound(f"{found} is an interaction class; use {instead}")
         return _find("object class", name, self.model.object_classes)
 
     def interaction_class(self, name: str, instead: str = "") -> str:
         """`instead`: what to call where the name is that of an object class."""
         if instead and not _matches(name, self.model.interaction_classes):
-            found = _matches(name, self.model.object_classes)
-            if found:
-                raise NameNotFound(f"{found[0]} is an object class; use {instead}")
+            for found in _matches(name, self.model.object_classes):
+                raise NameNotFound(f"{found} is an object class; use {instead}")
         return _find("interaction class", name, self.model.interaction_classes)
 
     def dimension(self, name: str) -> str:
@@ -67,7 +69,7 @@ class Vocabulary:
 
     def attributes(self, object_class: str, names: Iterable[str] = ()) -> list[str]:
         """These attributes of a class, or all of them if none is named."""
-        known = self._attribute_types[object_class]
+        known = self._types["attribute"][object_class]
         chosen = list(names)
         for name in chosen:
             _require(object_class, "attribute", name, known)
@@ -82,36 +84,29 @@ class Vocabulary:
         return found if names else [name for name in found if name != PRIVILEGE_TO_DELETE] or found
 
     def has_parameter(self, interaction_class: str, name: str) -> bool:
-        return name in self._parameter_types[interaction_class]
+        return name in self._types["parameter"][interaction_class]
 
-    def encode_attribute(self, object_class: str, name: str, value: object) -> bytes:
-        return self._encode(object_class, "attribute", name, value, self._attribute_types[object_class])
-
-    def decode_attribute(self, object_class: str, name: str, data: bytes) -> object:
-        return self._decode(object_class, name, data, self._attribute_types.get(object_class, {}))
-
-    def encode_parameter(self, interaction_class: str, name: str, value: object) -> bytes:
-        return self._encode(
-            interaction_class, "parameter", name, value, self._parameter_types[interaction_class]
-        )
-
-    def decode_parameter(self, interaction_class: str, name: str, data: bytes) -> object:
-        return self._decode(interaction_class, name, data, self._parameter_types.get(interaction_class, {}))
-
-    def _encode(self, owner: str, what: str, name: str, value: object, types: Mapping[str, str]) -> bytes:
+    def encode(self, what: str, owner: str, name: str, value: object) -> bytes:
+        """`what`: the value of an "attribute" or a "parameter" of the class `owner`."""
+        types = self._types[what][owner]
         _require(owner, what, name, types)
         if not types[name]:
-            return _as_bytes(owner, name, value)
+            if isinstance(value, bytes):
+                return value
+            raise EncodingError(
+                f"{owner}.{name} has no data type in the object model; give bytes, not {type(value).__name__}"
+            )
         try:
             return self.model.encode(types[name], value)
         except EncodingError as error:
             raise EncodingError(f"{owner}.{name}: {error}") from error
 
-    def _decode(self, owner: str, name: str, data: bytes, types: Mapping[str, str]) -> object:
-        if not types.get(name):
+    def decode(self, what: str, owner: str, name: str, data: bytes) -> object:
+        data_type = self._types[what].get(owner, {}).get(name)
+        if not data_type:
             return data  # HLA 1.3 object models give no types, nor do those that only others brought
         try:
-            return self.model.decode(types[name], data)
+            return self.model.decode(data_type, data)
         except EncodingError as error:
             raise EncodingError(f"{owner}.{name}: {error}") from error
 
@@ -121,19 +116,16 @@ def _require(owner: str, what: str, name: str, known: Mapping[str, str]) -> None
         raise NameNotFound(f"class {owner} has no {what} {name!r}{_hint(name, known)}")
 
 
-def _as_bytes(owner: str, name: str, value: object) -> bytes:
-    if isinstance(value, bytes):
-        return value
-    raise EncodingError(
-        f"{owner}.{name} has no data type in the object model; give bytes, not {type(value).__name__}"
-    )
-
-
 def _matches(name: str, known: Iterable[str]) -> list[str]:
     names = list(known)
     if name in names:
         return [name]
     return [full for full in names if full.endswith(f".{name}")]
+
+
+def short(full: str) -> str:
+    """The name of a class without those above it."""
+    return full.rsplit(".", 1)[-1]
 
 
 def _find(what: str, name: str, known: Iterable[str]) -> str:
@@ -143,8 +135,8 @@ def _find(what: str, name: str, known: Iterable[str]) -> str:
         return found[0]
     if found:
         raise NameNotFound(f"{name!r} may mean {' or '.join(found)}; give more of the name")
-    short = {full.rsplit(".", 1)[-1]: full for full in names}
-    raise NameNotFound(f"there is no {what} {name!r} in the object model{_hint(name, short)}")
+    known_as = {short(full) for full in names}
+    raise NameNotFound(f"there is no {what} {name!r} in the object model{_hint(name, known_as)}")
 
 
 def _hint(name: str, known: Iterable[str]) -> str:

@@ -1,7 +1,8 @@
 """When may it be delivered: causal order, time stamp order, and the bounds of logical time.
 
-Read `mses` for the algorithm of causal order and `tags` for its bytes; `stamped` and `galt` for time stamp order; `group` for
-causal order among members that do not know whom their messages reach, which the middleware of `weft.federate.causal` uses.
+Read `mses` for the algorithm of causal order and `tags` for its bytes; `stamped` and `galt` for time stamp order; for the
+middleware of `weft.federate.causal` `group`, among members that do not know whom their messages reach, and `tables`, with
+destinations that may be wrong.
 Pure: takes messages, gives those that are released.  `weft.kernel.message.causal_order` drives causal and total order.
 """
 

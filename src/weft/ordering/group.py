@@ -29,96 +29,80 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from heapq import heappop, heappush
-from typing import Final, NamedTuple
+from operator import attrgetter
 
 from weft.model.errors import OrderingError
+from weft.ordering.member import KEPT, BlockedMessage, MemberOrder, MemberStamp
+from weft.ordering.message import NOTHING
 
-KEPT: Final = 256  # stamps of each source that are remembered in case it crashes
 Pairs = tuple[tuple[bytes, int], ...]
 
 
-class GroupStamp(NamedTuple):
-    """What a message carries.  A `part` is one of perhaps several, and its note says that all have come."""
+class GroupStamp(MemberStamp):
+    """Names the direct causes of a message, and no destinations."""
 
-    source: bytes
-    number: int
-    causes: Pairs
-    part: bool = False
+    __slots__ = ("causes",)
 
+    def __init__(self, source: bytes, number: int, causes: Pairs, part: bool = False) -> None:
+        super().__init__(source, number, part)
+        self.causes = causes
 
-class _Blocked:
-    """A message that has come, or its note, or both."""
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GroupStamp) and self._key() == other._key()
 
-    __slots__ = ("arrival", "closed", "in_turn", "payloads", "stamp", "told")
+    def __hash__(self) -> int:
+        return hash(self._key())
 
-    def __init__(self, arrival: int, stamp: GroupStamp) -> None:
-        self.in_turn = False  # what was sent before it has come, if it is for us
-        self.arrival = arrival
-        self.stamp = stamp
-        self.payloads: list[object] = []
-        self.closed = not stamp.part
-        self.told = False  # a part of it was delivered; others follow at once
+    def __repr__(self) -> str:
+        return f"GroupStamp{self._key()}"
 
-
-class GroupCounts:
-    """What has come to a member."""
-
-    def __init__(self) -> None:
-        self.delivered = 0
-        self.noted = 0  # messages that were not for this member
-        self.waited = 0
-        self.held_most = 0
-        self.late = (
-            0  # came after they were given up: best effort, paced, or of a member that left as this one came
-        )
-        self.refused = 0  # of members that are gone, after what they may have caused
+    def _key(self) -> tuple[bytes, int, Pairs, bool]:
+        return self.source, self.number, self.causes, self.part
 
 
-class CausalGroup:
+def _causes(stamp: MemberStamp) -> Pairs:
+    assert isinstance(stamp, GroupStamp)
+    return stamp.causes
+
+
+class CausalGroup(MemberOrder):
     def __init__(self, own: bytes) -> None:
-        self.own = own
+        super().__init__(own)
         self.number = 0
         self.done: dict[bytes, int] = {}
         self.causes: dict[bytes, int] = {}
-        self.lost: set[bytes] = set()  # what has not come of them will not
-        self.absent: set[bytes] = set()  # gone before anything of them was heard here
-        self.held = 0  # payloads
-        self.counts = GroupCounts()
-        self._queues: dict[bytes, dict[int, _Blocked]] = {}
-        self._blocked: dict[
-            bytes, set[bytes]
-        ] = {}  # by whom is missed: the sources whose next message misses it
+        self._queues: dict[bytes, dict[int, BlockedMessage]] = {}
+        # By whom is missed: the sources whose next message misses it.
+        self._blocked: dict[bytes, set[bytes]] = {}
         self._ready: list[tuple[int, bytes]] = []
-        self._past: dict[bytes, deque[GroupStamp]] = {}
+        self._past: dict[bytes, deque[MemberStamp]] = {}
         self._floor: dict[bytes, int] = {}  # where each began for us
-        self._named: dict[
-            bytes, int
-        ] = {}  # the newest message of each that is the cause of anything done here
+        # The newest message of each that is the cause of anything done here.
+        self._named: dict[bytes, int] = {}
         self._arrivals = 0
+        self._asked: set[bytes] = set()  # for their notes
 
     # Sending
 
-    def stamp(self, part: bool = False) -> GroupStamp:
-        """Of the next message of our own."""
+    def sent(self) -> int:
+        return self.number
+
+    def stamp(self, part: bool = False, destinations: list[int] = NOTHING) -> GroupStamp:
+        """All members are the destinations."""
         self.number += 1
         made = GroupStamp(self.own, self.number, tuple(self.causes.items()), part)
         self.causes = {}
         return made
 
-    def unstamp(self, stamp: GroupStamp) -> None:
-        """The last message was not sent after all."""
+    def unstamp(self, stamp: MemberStamp) -> None:
         if stamp.number != self.number:
             raise OrderingError(f"message {stamp.number} was followed by {self.number} others")
         self.number -= 1
-        self.causes = dict(stamp.causes)
+        self.causes = dict(_causes(stamp))
 
     # Receiving
 
-    def arrive(self, stamp: GroupStamp, payload: object, in_turn: bool = True) -> list[object]:
-        """What may be delivered now, in order.
-
-        `in_turn`: it has not overtaken what its source sent before, as a deletion may.
-        """
+    def arrive(self, stamp: MemberStamp, payload: object, in_turn: bool = True) -> list[object]:
         source, number = stamp.source, stamp.number
         if source in self.lost or (source in self.absent and number <= self._passed(source)):
             self.counts.refused += 1
@@ -127,6 +111,8 @@ class CausalGroup:
             self.counts.late += 1
             self.causes[source] = max(number, self.causes.get(source, 0))
             return [payload]
+        if not stamp.part and self._is_next(stamp):
+            return self._pass(stamp, payload)
         waiting = self._waiting(stamp, in_turn)
         if waiting.told:
             self.counts.delivered += 1
@@ -139,17 +125,63 @@ class CausalGroup:
             self.counts.held_most = max(self.counts.held_most, self.held)
         return released
 
+    def _is_next(self, stamp: MemberStamp) -> bool:
+        """Is nothing before it?  So it is mostly, and then it need not go into a queue."""
+        source = stamp.source
+        floor = self._floor.get(source)
+        if floor is None or self._queues.get(source) or source in self.absent:
+            return False
+        done = self.done.get(source, -1)
+        if done < floor or stamp.number != done + 1:
+            return False
+        return not any(self._misses(cause, number) for cause, number in _causes(stamp))
+
+    def _pass(self, stamp: MemberStamp, payload: object) -> list[object]:
+        self.counts.delivered += 1
+        self._know(stamp)
+        self.done[stamp.source] = stamp.number
+        self._remember(stamp)
+        released: list[object] = [payload]
+        if self._blocked:
+            released += self._run(stamp.source)
+        return released
+
+    def _know(self, stamp: MemberStamp) -> None:
+        """It is a cause of what we send next, and stands for its own causes."""
+        causes = self.causes
+        for cause, number in _causes(stamp):
+            if causes.get(cause, number + 1) <= number:
+                del causes[cause]
+        causes[stamp.source] = stamp.number
+
+    def _remember(self, stamp: MemberStamp) -> None:
+        for cause, number in _causes(stamp):
+            self._named[cause] = max(number, self._named.get(cause, 0))
+        past = self._past.get(stamp.source)
+        if past is None:
+            past = self._past[stamp.source] = deque(maxlen=KEPT)
+        past.append(stamp)
+
     def _passed(self, source: bytes) -> int:
         """What is done of it, or is the cause of anything done."""
         return max(self._named.get(source, 0), self.done.get(source, 0))
 
-    def note(self, stamp: GroupStamp) -> list[object]:
-        """The message was sent, and if it has not come it will not."""
+    def note(self, stamp: MemberStamp) -> list[object]:
         source = stamp.source
         if self._is_gone(source) or stamp.number <= self.done.get(source, 0):
             return []
         self._waiting(stamp, True).closed = True
         return self._run(source)
+
+    def needs(self, source: bytes, number: int) -> bool:
+        return number > self.done.get(source, 0)
+
+    def hear(self, source: bytes, number: int, known: int) -> list[object]:
+        self._asked.discard(source)
+        return self.begin(source, number) if known >= 0 else []
+
+    def has_met(self, source: bytes) -> bool:
+        return source in self._floor
 
     def begin(self, source: bytes, number: int) -> list[object]:
         """It knows of us, and has sent so many messages: from there on we get all of them, or their notes.
@@ -162,50 +194,43 @@ class CausalGroup:
         self.done.setdefault(source, 0)
         return self._run(source)
 
-    def _waiting(self, stamp: GroupStamp, in_turn: bool) -> _Blocked:
+    def _waiting(self, stamp: MemberStamp, in_turn: bool) -> BlockedMessage:
         if in_turn and stamp.source not in self.absent:
             self.done.setdefault(stamp.source, stamp.number - 1)
         queue = self._queues.setdefault(stamp.source, {})
         found = queue.get(stamp.number)
         if found is None:
             self._arrivals += 1
-            found = queue[stamp.number] = _Blocked(self._arrivals, stamp)
+            found = queue[stamp.number] = BlockedMessage(self._arrivals, stamp)
         found.in_turn = found.in_turn or in_turn
         return found
 
     # Those who go
 
-    def past(self, source: bytes) -> list[GroupStamp]:
-        """Of its last messages that are here, the stamps: what others need if it crashes."""
+    def past(self, source: bytes) -> list[MemberStamp]:
         queued = self._queues.get(source, {})
         return [*self._past.get(source, ()), *(waiting.stamp for waiting in queued.values())]
 
-    def lose(self, source: bytes, past: Iterable[GroupStamp] = ()) -> list[object]:
-        """A member crashed.  What has not come of it is not waited for any more, and not taken if it comes.
-
-        `past`: what all others know of it.  A lost message stands for what lies before it, so that has to come first here, too.
-        """
+    def lose(self, source: bytes, past: Iterable[MemberStamp] = ()) -> list[object]:
         if source not in self.done:
             return self.dismiss(source, past)
         self._close_all(source, past)
         self.lost.add(source)
         return self._run(source)
 
-    def dismiss(self, source: bytes, past: Iterable[GroupStamp] = ()) -> list[object]:
-        """A member went that may not have known of us: what may still come of it is not waited for, but taken if it can be."""
+    def dismiss(self, source: bytes, past: Iterable[MemberStamp] = ()) -> list[object]:
         if source in self._floor or self._is_gone(source):
             return []
         self._close_all(source, past)
         self.absent.add(source)
         return self._run(source)
 
-    def _close_all(self, source: bytes, past: Iterable[GroupStamp]) -> None:
-        for stamp in sorted(past, key=_by_number):
+    def _close_all(self, source: bytes, past: Iterable[MemberStamp]) -> None:
+        for stamp in sorted(past, key=attrgetter("number")):
             if stamp.number > self.done.get(source, 0):
                 self._waiting(stamp, True).closed = True
 
     def give_up(self) -> list[object]:
-        """Nothing more will come at all: everything that is held, in causal order."""
         released: list[object] = []
         for source in list(self.done):
             released += self.lose(source)
@@ -214,8 +239,21 @@ class CausalGroup:
                 released += self.dismiss(source)
         return released
 
+    def overdue(self) -> list[bytes]:
+        if not self.held:
+            return []
+        missed = [one for one, sources in self._blocked.items() if sources]
+        queued = [one for one, queue in self._queues.items() if queue]
+        known, asked = self._floor, self._asked
+        found = [
+            one
+            for one in dict.fromkeys(missed + queued)
+            if one in known and one not in asked and not self._is_gone(one)
+        ]
+        asked.update(found)
+        return found
+
     def strangers(self) -> list[bytes]:
-        """Those who are waited for and may not know of us."""
         missed = [one for one, sources in self._blocked.items() if sources]
         queued = [one for one, queue in self._queues.items() if queue]
         known = self._floor
@@ -235,7 +273,7 @@ class CausalGroup:
                 self._deliver(waiting, released)
         return released
 
-    def _next(self, source: bytes) -> _Blocked | None:
+    def _next(self, source: bytes) -> BlockedMessage | None:
         self._climb(source)
         queue = self._queues.get(source)
         if not queue:
@@ -270,7 +308,7 @@ class CausalGroup:
         waiting = self._next(source)
         if waiting is None or (waiting.told and not self._may_close(waiting)):
             return
-        for cause, number in waiting.stamp.causes:
+        for cause, number in _causes(waiting.stamp):
             if self._misses(cause, number):
                 self._blocked.setdefault(cause, set()).add(source)
                 return
@@ -287,11 +325,11 @@ class CausalGroup:
         done = self.done.get(source)
         return done is None or done < number
 
-    def _deliver(self, waiting: _Blocked, released: list[object]) -> None:
+    def _deliver(self, waiting: BlockedMessage, released: list[object]) -> None:
         stamp = waiting.stamp
         source = stamp.source
         if waiting.payloads:
-            self._caused_by(stamp)
+            self._know(stamp)
             released += waiting.payloads
             self.held -= len(waiting.payloads)
             self.counts.delivered += len(waiting.payloads)
@@ -304,13 +342,11 @@ class CausalGroup:
             if source in self.done:
                 self.done[source] = max(stamp.number, self.done[source])
                 self._climb(source)
-            for cause, number in stamp.causes:
-                self._named[cause] = max(number, self._named.get(cause, 0))
-            self._past.setdefault(source, deque(maxlen=KEPT)).append(stamp)
+            self._remember(stamp)
             self._look(source)
             self._wake(source)
 
-    def _may_close(self, waiting: _Blocked) -> bool:
+    def _may_close(self, waiting: BlockedMessage) -> bool:
         """Have all parts come?  Where no note will say so, each is the last."""
         source, number = waiting.stamp.source, waiting.stamp.number
         if waiting.closed or self._is_gone(source):
@@ -319,28 +355,26 @@ class CausalGroup:
             return number <= self._floor[source]
         return any(later.in_turn for other, later in self._queues[source].items() if other > number)
 
-    def _caused_by(self, stamp: GroupStamp) -> None:
-        causes = self.causes
-        for source, number in stamp.causes:
-            if causes.get(source, number + 1) <= number:
-                del causes[source]
-        causes[stamp.source] = stamp.number
-
     def _wake(self, source: bytes) -> None:
         for blocked in sorted(self._blocked.pop(source, ())):
             self._look(blocked)
 
     # Saving
 
+    def anew(self, own: bytes) -> CausalGroup:
+        """Under another identity."""
+        made = self.copy()
+        made.own, made.number = own, 0
+        made.begin(self.own, self.number)
+        if self.number:
+            made.causes[self.own] = self.number
+        return made
+
     def copy(self) -> CausalGroup:
         """As it is now, with what it holds."""
         made = CausalGroup(self.own)
-        made.number, made.held, made.counts, made._arrivals = (
-            self.number,
-            self.held,
-            self.counts,
-            self._arrivals,
-        )
+        made.number, made.held = self.number, self.held
+        made.counts, made._arrivals = self.counts, self._arrivals
         made.done, made.causes = dict(self.done), dict(self.causes)
         made.lost, made.absent = set(self.lost), set(self.absent)
         made._blocked = {one: set(sources) for one, sources in self._blocked.items()}
@@ -348,16 +382,5 @@ class CausalGroup:
         made._named = dict(self._named)
         made._past = {source: deque(stamps, KEPT) for source, stamps in self._past.items()}
         for source, queue in self._queues.items():
-            made._queues[source] = {number: _copied(waiting) for number, waiting in queue.items()}
+            made._queues[source] = {number: waiting.copy() for number, waiting in queue.items()}
         return made
-
-
-def _copied(waiting: _Blocked) -> _Blocked:
-    made = _Blocked(waiting.arrival, waiting.stamp)
-    made.payloads, made.closed, made.told = list(waiting.payloads), waiting.closed, waiting.told
-    made.in_turn = waiting.in_turn
-    return made
-
-
-def _by_number(stamp: GroupStamp) -> int:
-    return stamp.number

@@ -33,14 +33,6 @@ class Tag:
     def row(self, destination: int) -> list[int]:
         return self.rows[destination] if destination < len(self.rows) else NOTHING
 
-    def pairs(self, recipient: int = -1) -> int:
-        """How many pairs it carries, to all or, trimmed, to one recipient."""
-        found = 0
-        for destination in range(len(self.rows)):
-            if carries(self, destination, recipient):
-                found += len(self.rows[destination])
-        return found // 2
-
     def pairs_for(self, groups: list[list[int]]) -> int:
         """How many pairs it carries to groups of recipients, each of which gets it once, trimmed to what they look at."""
         others = 0
@@ -53,11 +45,6 @@ class Tag:
             for k in recipients:
                 found += len(self.rows[k])
         return found // 2
-
-
-def carries(tag: Tag, destination: int, recipient: int) -> bool:
-    """Does a recipient need this row?  Of those of the destinations it looks at its own only (S0-17).  -1: all need it."""
-    return recipient < 0 or destination == recipient or destination not in tag.destinations
 
 
 class TaggedMessage:

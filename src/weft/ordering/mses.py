@@ -97,9 +97,8 @@ class Mses:
         self.held: dict[int, HeldMessage] = {}  # the buffer, by arrival
         self.named: dict[int, int] = {}  # the same by source and number, which are one number here
         self.ready: list[int] = []  # a heap of arrivals that may be delivered
-        self.waiting: list[list[int]] = [
-            [] for _ in range(size)
-        ]  # by l: heaps of x and arrival, as one number
+        # By l: heaps of x and arrival, as one number.
+        self.waiting: list[list[int]] = [[] for _ in range(size)]
         self.later: list[TaggedMessage] = []  # of a view that has not begun here
 
     # Sending
@@ -230,7 +229,7 @@ class Mses:
         return held.message
 
     def _hand_out(self, message: TaggedMessage, tag: Tag) -> None:
-        self._deliver(tag)
+        self.deliver(tag)
         self.counts.delivered += 1
         if message.filtered:
             self.counts.filtered += 1
@@ -244,11 +243,18 @@ class Mses:
 
     # Delivering
 
-    def _deliver(self, tag: Tag) -> None:
+    def deliver(self, tag: Tag) -> None:
+        """Bring time and rows up to date: the message is delivered, as the buffer says or who has a buffer of its own."""
         if len(tag.time) > len(self.time):
             self.joined(len(tag.time) - 1)
         self._update_rows(tag)
-        self._update_time(tag)
+        time, theirs, waiting, own = self.time, tag.time, self.waiting, self.own
+        time[own] += 1
+        for place in range(len(theirs)):
+            if place != own and theirs[place] > time[place]:
+                time[place] = theirs[place]
+                if waiting[place]:
+                    self._wake(place)
 
     def _update_rows(self, tag: Tag) -> None:
         rows, state, own, source = self.rows, self.state, self.own, tag.source
@@ -273,15 +279,6 @@ class Mses:
             else:
                 rows[k] = merge(rows[k], theirs[k] if k < known else NOTHING, time, self.time)
 
-    def _update_time(self, tag: Tag) -> None:
-        time, theirs, waiting, own = self.time, tag.time, self.waiting, self.own
-        time[own] += 1
-        for place in range(len(theirs)):
-            if place != own and theirs[place] > time[place]:
-                time[place] = theirs[place]
-                if waiting[place]:
-                    self._wake(place)
-
     def _wake(self, source: int) -> None:
         queue = self.waiting[source]
         while queue and queue[0] >> PLACES <= self.time[source]:
@@ -303,6 +300,16 @@ class Mses:
         self.state[process] = RESIGNED
         self.rows[process] = NOTHING
 
+    def returned(self, process: int) -> None:
+        """It was said to have resigned, and is there."""
+        self.state[process] = PRESENT
+
+    def copy(self) -> Mses:
+        """Without the buffer."""
+        made = Mses(self.own, len(self.time), self.view)
+        made.time, made.rows, made.state = self.time[:], self.rows[:], self.state[:]
+        return made
+
     def crashed(self, processes: list[int]) -> list[TaggedMessage]:
         """The view ends; all that could arrive has arrived.  What waited, waited for what is lost, and is released."""
         left = sorted(self.held.values(), key=_by_cause)
@@ -318,14 +325,10 @@ class Mses:
             self.state[process] = CRASHED
         self.rows = [NOTHING] * len(self.rows)
         self.view += 1
-        self._begin_view(released)
-        return released
-
-    def _begin_view(self, released: list[TaggedMessage]) -> None:
-        """What was sent in this view by those who began it sooner."""
-        early, self.later = self.later, []
+        early, self.later = self.later, []  # what was sent in this view by those who began it sooner
         for message in early:
             released += self.admit(message)
+        return released
 
 
 def newer(row: list[int], time: list[int]) -> list[int]:

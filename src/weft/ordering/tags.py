@@ -55,7 +55,10 @@ def encode_tags(tag: Tag, groups: list[list[int]]) -> list[bytes]:
         row = _row_of_all(tag)
     if row is None:
         return _apart(tag, groups)
-    if others or not _is_each_alone(groups):
+    each_alone = all(
+        len(recipients) == 1 for recipients in groups
+    )  # as where every federate has a node of its own
+    if others or not each_alone:
         return _shorter_of_both(tag, groups, row, others)
     if _bytes_alike(tag, row) * len(groups) <= _bytes_apart(tag, groups):
         return [_encode_alike(tag, row, others)] * len(groups)
@@ -80,11 +83,6 @@ def _apart(tag: Tag, groups: list[list[int]]) -> list[bytes]:
         form, rows = _shorter(tag, _needed(tag, recipients, False))
         found.append(bytes(_head(tag, form) + rows))
     return found
-
-
-def _is_each_alone(groups: list[list[int]]) -> bool:
-    """One recipient in each group, as where every federate has a node of its own."""
-    return all(len(recipients) == 1 for recipients in groups)
 
 
 def _is_surely_shorter(tag: Tag, row: list[int]) -> bool:
@@ -147,8 +145,8 @@ def _size(number: int) -> int:
     return size
 
 
-def decode_tag(data: bytes) -> Tag:
-    """Refuses, with an OrderingError, what no process can have written."""
+def decode_tag(data: bytes, to_nobody: bool = False) -> Tag:
+    """Refuses, with an OrderingError, what no process can have written.  `to_nobody`: there may be no destination."""
     reader = TagReader(data)
     form = reader.number()
     view = reader.number()
@@ -160,7 +158,8 @@ def decode_tag(data: bytes) -> Tag:
     if source >= size or time[source] == 0:
         raise OrderingError(f"a tag of process {source} without its time")
     destinations = reader.members(size)
-    check_destinations(source, destinations)
+    if destinations or not to_nobody:
+        check_destinations(source, destinations)
     if form >= ALIKE:
         rows = reader.alike(time, destinations, form - ALIKE - 1)
     else:
@@ -282,7 +281,7 @@ def write_number(out: list[int], number: int) -> None:
 
 
 def _write_set(out: list[int], members: list[int]) -> None:
-    """Members rise, and there is at least one."""
+    """Members rise."""
     gaps: list[int] = []
     last = -1
     for member in members:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -42,6 +44,23 @@ MODEL_2010 = b"""<objectModel xmlns="http://standards.ieee.org/IEEE1516-2010">
 <interactions><interactionClass><name>HLAinteractionRoot</name><interactionClass><name>Event</name>
 <sharing>PublishSubscribe</sharing><transportation>HLAreliable</transportation><order>Receive</order>
 </interactionClass></interactionClass></interactions></objectModel>"""
+
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "all": {},
+    "all, text": {"text": True},
+    "tables": {"destinations": "tables"},
+    "tables, text": {"destinations": "tables", "text": True},
+    "all, envelope": {"carrier": "envelope"},
+    "tables, envelope": {"destinations": "tables", "carrier": "envelope"},
+}
+Made = Callable[..., CausalRTIambassador]
+
+
+@pytest.fixture(params=VARIANTS)
+def causal(request: pytest.FixtureRequest) -> Made:
+    """One contract for all variants: makes ambassadors of one."""
+    return partial(CausalRTIambassador, **VARIANTS[request.param])
 
 
 class Trio:
@@ -85,26 +104,25 @@ class Trio:
         return [arguments[2] for arguments in self.log[2].of("receive_interaction")]
 
 
-def test_fire_comes_before_hit() -> None:
+def test_fire_comes_before_hit(causal: Made) -> None:
     """S0-20, S0-23: receive order shows the observer the hit first; the middleware never does."""
     assert Trio(RTIambassador).seen() == [b"hit", b"fire"]
-    assert Trio(CausalRTIambassador).seen() == [b"fire", b"hit"]
-    assert Trio(lambda host: CausalRTIambassador(host, text=True)).seen() == [b"fire", b"hit"]
+    assert Trio(causal).seen() == [b"fire", b"hit"]
 
 
-def test_what_it_costs_is_counted() -> None:
-    trio = Trio(CausalRTIambassador)
+def test_what_it_costs_is_counted(causal: Made) -> None:
+    trio = Trio(causal)
     trio.seen()
     fired, hit, watched = (rti.counts for rti in trio.rti)
     assert (fired.messages, hit.messages, watched.messages) == (1, 1, 0)
-    assert fired.stamp_bytes < hit.stamp_bytes < 30
+    assert fired.stamp_bytes <= hit.stamp_bytes < 50
     assert (watched.delivered, watched.waited, watched.held, watched.held_most) == (2, 1, 0, 1)
     assert watched.longest_wait > 0.5
 
 
-def test_notes_are_kept_while_all_are_sure_to_get_the_messages() -> None:
+def test_notes_are_kept_while_all_are_sure_to_get_the_messages(causal: Made) -> None:
     """A notice for every message would double the traffic; here one is enough for many."""
-    trio = Trio(CausalRTIambassador)
+    trio = Trio(causal)
     trio.rti[0].send_interaction(trio.event, {}, b"first")
     trio.rest()
     before = trio.rti[0].counts.notices
@@ -116,8 +134,8 @@ def test_notes_are_kept_while_all_are_sure_to_get_the_messages() -> None:
     assert trio.rti[0].counts.notices - before <= 4
 
 
-def test_only_the_chosen_classes() -> None:
-    trio = Trio(lambda host: CausalRTIambassador(host, classes=["Event.Hit"]))
+def test_only_the_chosen_classes(causal: Made) -> None:
+    trio = Trio(lambda host: causal(host, classes=["Event.Hit"]))
     assert trio.seen() == [b"hit", b"fire"]
     assert trio.rti[0].counts.messages == 0
     hit = trio.rti[0].get_interaction_class_handle("Event.Hit")
@@ -126,10 +144,10 @@ def test_only_the_chosen_classes() -> None:
     assert trio.rti[0].counts.messages == 1
 
 
-def pair(model: Source | None = None, **options: Any) -> tuple[list[CausalRTIambassador], list[Recorder]]:
+def pair(causal: Made, model: Source | None = None) -> tuple[list[CausalRTIambassador], list[Recorder]]:
     node = EmbeddedNode(save_directory=new_directory())
     logs = [Recorder(), Recorder()]
-    rtis = [CausalRTIambassador(node, **options) for _ in logs]
+    rtis = [causal(node) for _ in logs]
     for number, (rti, log) in enumerate(zip(rtis, logs, strict=True)):
         rti.connect(log, CallbackModel.EVOKED)
         if number == 0:
@@ -146,9 +164,9 @@ def drain(*rtis: RTIambassador) -> None:
 
 
 @pytest.mark.parametrize("model", [Source("old.fed", FED), Source("y.xml", MODEL_2010), fom()])
-def test_above_object_models_of_every_age(model: Source) -> None:
+def test_above_object_models_of_every_age(causal: Made, model: Source) -> None:
     """The middleware's module merges with models of HLA 1.3, 2010 and 2025."""
-    rtis, logs = pair(model)
+    rtis, logs = pair(causal, model)
     event = rtis[0].get_interaction_class_handle("Event")
     rtis[0].publish_interaction_class(event)
     rtis[1].subscribe_interaction_class(event)
@@ -166,10 +184,10 @@ class Strict(RTIambassador):
         return super().join_federation_execution(*positional, **named)
 
 
-def test_above_an_rti_that_refuses_the_module() -> None:
+def test_above_an_rti_that_refuses_the_module(causal: Made) -> None:
     """Then it has to be there from the beginning, and the error says so; the federate is not left half joined."""
     node = EmbeddedNode()
-    rti = CausalRTIambassador(above=Strict(node))
+    rti = causal(above=Strict(node))
     rti.connect(Recorder(), CallbackModel.EVOKED)
     rti.create_federation_execution("without", [fom()])
     rti.create_federation_execution("with", [fom(), CAUSAL_MODULE])
@@ -180,9 +198,9 @@ def test_above_an_rti_that_refuses_the_module() -> None:
     rti.disconnect()
 
 
-def test_time_stamped_messages_are_left_alone() -> None:
+def test_time_stamped_messages_are_left_alone(causal: Made) -> None:
     """They have an order of their own; only a tag that looks like a stamp is wrapped, and comes back as it was."""
-    rtis, logs = pair()
+    rtis, logs = pair(causal)
     event = rtis[0].get_interaction_class_handle("Event")
     rtis[0].publish_interaction_class(event)
     rtis[1].subscribe_interaction_class(event)
@@ -195,9 +213,9 @@ def test_time_stamped_messages_are_left_alone() -> None:
     assert rtis[0].counts.messages == 0
 
 
-def test_a_federate_without_it_may_repeat_a_tag_it_has_seen() -> None:
+def test_a_federate_without_it_may_repeat_a_tag_it_has_seen(causal: Made) -> None:
     """A stamp that is not of its sender is no stamp, but a tag like any other."""
-    rtis, logs = pair()
+    rtis, logs = pair(causal)
     bare, heard = RTIambassador(rtis[0]._rti._host), Recorder()
     bare.connect(heard, CallbackModel.EVOKED)
     bare.join_federation_execution("bare", "test", NAME)
@@ -214,9 +232,9 @@ def test_a_federate_without_it_may_repeat_a_tag_it_has_seen() -> None:
     assert [arguments[2] for arguments in logs[1].of("receive_interaction")] == [b"x", seen]
 
 
-def test_the_mom_is_the_federates_own() -> None:
+def test_the_mom_is_the_federates_own(causal: Made) -> None:
     """The middleware watches HLAfederate; the federate sees it when it subscribes itself, and only what it subscribes to."""
-    rtis, logs = pair()
+    rtis, logs = pair(causal)
     drain(*rtis)
     assert logs[0].calls == []
     federate = rtis[0].get_object_class_handle(FEDERATE)
@@ -236,9 +254,9 @@ def test_the_mom_is_the_federates_own() -> None:
     assert logs[0].take() == []
 
 
-def test_a_federate_that_may_not_resign_stays_in_order() -> None:
+def test_a_federate_that_may_not_resign_stays_in_order(causal: Made) -> None:
     """It has said farewell before the RTI refused; it goes on under a new identity."""
-    rtis, logs = pair()
+    rtis, logs = pair(causal)
     building = rtis[0].get_object_class_handle("Building")
     height = rtis[0].get_attribute_handle(building, "Height")
     rtis[0].publish_object_class_attributes(building, {height})
@@ -254,9 +272,9 @@ def test_a_federate_that_may_not_resign_stays_in_order() -> None:
     assert rtis[1].counts.held == 0
 
 
-def test_what_is_held_comes_before_the_end() -> None:
+def test_what_is_held_comes_before_the_end(causal: Made) -> None:
     """Connection lost: nothing more will come, so the federate gets what there is."""
-    trio = Trio(CausalRTIambassador)
+    trio = Trio(causal)
     trio.log[1].on["receive_interaction"] = lambda *_: trio.rti[1].send_interaction(trio.event, {}, b"hit")
     trio.rti[0].send_interaction(trio.event, {}, b"fire")
     trio.rti[1].evoke_callback(0.1)
@@ -269,9 +287,9 @@ def test_what_is_held_comes_before_the_end() -> None:
     assert [method for method, _ in trio.log[2].take()] == ["receive_interaction", "connection_lost"]
 
 
-def test_save_and_restore() -> None:
+def test_save_and_restore(causal: Made) -> None:
     """The order is as it was at the save: numbers go on from there, and nothing is taken for a repetition."""
-    rtis, logs = pair()
+    rtis, logs = pair(causal)
     event = rtis[0].get_interaction_class_handle("Event")
     for rti in rtis:
         rti.publish_interaction_class(event)
@@ -302,12 +320,12 @@ def test_save_and_restore() -> None:
     assert rtis[1].counts.held == rtis[1].counts.late == 0
 
 
-def test_in_threads_over_a_server() -> None:
+def test_in_threads_over_a_server(causal: Made) -> None:
     """Over loopback, with the IMMEDIATE model: callbacks answer at once, and all get all, in order of each sender."""
     count = 60
     with serving() as running:
         logs = [Recorder() for _ in range(3)]
-        rtis = [CausalRTIambassador() for _ in logs]
+        rtis = [causal() for _ in logs]
         for number, (rti, log) in enumerate(zip(rtis, logs, strict=True)):
             rti.connect(log, CallbackModel.IMMEDIATE, running.address())
             if number == 0:
@@ -337,9 +355,9 @@ def test_in_threads_over_a_server() -> None:
             rti.disconnect()
 
 
-def test_a_removal_waits_for_held_values() -> None:
+def test_a_removal_waits_for_held_values(causal: Made) -> None:
     """The RTI removes the instance of a federate that has gone; values of it that are still held come first."""
-    trio = Trio(CausalRTIambassador)
+    trio = Trio(causal)
     rti = trio.rti
     building = rti[0].get_object_class_handle("Building")
     height = rti[0].get_attribute_handle(building, "Height")

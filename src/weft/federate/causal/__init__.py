@@ -1,7 +1,7 @@
 """Causal order as middleware: above any RTI, below the federate.
 
-Read `party` for what members owe one another, `seat` for what becomes of callbacks, `ambassador` for the services, and
-`weft.ordering.group` for the order itself.
+Read `party` for what members owe one another, `seat` for what becomes of callbacks, `ambassador` for the services, `addresses`
+for whom a message is for, and `weft.ordering.group` and `weft.ordering.tables` for the order itself.
 """
 
 from weft.federate.causal.ambassador import CausalCounts, CausalRTIambassador

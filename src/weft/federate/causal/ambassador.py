@@ -15,11 +15,10 @@ from functools import wraps
 from weft.channel import Dependency
 from weft.federate.ambassador import RTIambassador, joining
 from weft.federate.callbacks import FederateAmbassador
-from weft.federate.causal.declaring import Declaring
 from weft.federate.causal.middle import CausalFederateAmbassador
 from weft.federate.causal.module import CAUSAL_MODULE
 from weft.federate.causal.seat import Seat
-from weft.federate.causal.sending import Sending
+from weft.federate.causal.services import SENDING, CausalServices
 from weft.host import Connection
 from weft.model.enums import CallbackModel, ResignAction
 from weft.model.errors import (
@@ -54,9 +53,11 @@ class CausalCounts:
     dropped: int = 0  # about instances that were removed while they waited
 
 
-class CausalRTIambassador(Sending, Declaring):
+class CausalRTIambassador(CausalServices):
     """`host` as for `RTIambassador`; or `above`: any other ambassador with the same services.
 
+    `destinations`: every message counts for "all", or for those named by "tables" of subscriptions, as in the paper; all members
+    choose the same.  `carrier`: stamps in front of the "tag", or in an "envelope", an interaction ahead of the message.
     `text`: stamps as text with ampersands instead of binary.  `classes`: only messages of these classes and of those below
     them are put in order; names as in the object model, or endings of them.
     """
@@ -66,21 +67,22 @@ class CausalRTIambassador(Sending, Declaring):
         seat = self._last
         if seat is None:
             return CausalCounts()
-        own, group = seat.counts, seat.party.group
+        group, sent = seat.party.group, seat.counts
+        got = group.counts
         return CausalCounts(
-            own.messages,
-            own.stamp_bytes,
-            own.notices,
-            own.notice_bytes,
-            group.counts.delivered,
-            group.counts.noted,
-            group.counts.waited,
-            group.held,
-            group.counts.held_most,
-            own.longest_wait,
-            group.counts.late,
-            group.counts.refused,
-            own.dropped,
+            messages=sent.messages,
+            stamp_bytes=sent.stamp_bytes,
+            notices=sent.notices,
+            notice_bytes=sent.notice_bytes,
+            delivered=got.delivered,
+            noted=got.noted,
+            waited=got.waited,
+            held=group.held,
+            held_most=got.held_most,
+            longest_wait=sent.longest_wait,
+            late=got.late,
+            refused=got.refused,
+            dropped=sent.dropped,
         )
 
     # --- connecting and joining -------------------------------------------------------------------------------
@@ -122,7 +124,7 @@ class CausalRTIambassador(Sending, Declaring):
     def _take_seat(self, handle: FederateHandle, refusal: RTIexception | None) -> None:
         """Without our module only if the federation was created with it."""
         try:
-            seat = Seat(self._rti, handle, self._now)
+            seat = Seat(self._rti, handle, self._now, self._tables)
             self._seat = self._last = seat
             self._chosen.clear()
             seat.start()
@@ -199,5 +201,6 @@ def _forward(name: str) -> Callable[..., object]:
 
 
 for _name in dir(RTIambassador):
-    if not _name.startswith("_") and getattr(CausalRTIambassador, _name) is getattr(RTIambassador, _name):
+    _own = _name.startswith("_") or _name in SENDING
+    if not _own and getattr(CausalRTIambassador, _name) is getattr(RTIambassador, _name):
         setattr(CausalRTIambassador, _name, _forward(_name))

@@ -8,13 +8,14 @@ import time as clock
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Literal
 
 from weft.federate.ambassador import RTIambassador
+from weft.federate.awaited import Awaited
 from weft.federate.callbacks import FederateAmbassador
 from weft.federate.causal.seat import Seat
 from weft.federate.causal.work import Call
 from weft.host import NodeHost
-from weft.model.handles import Handle
 from weft.ordering.group_tags import write_stamp, write_text_stamp
 
 LAST_CALLBACKS = ("federate_resigned", "connection_lost")
@@ -44,7 +45,7 @@ for _method in [name for name in vars(FederateAmbassador) if not name.startswith
 
 
 class Middle(RTIambassador):
-    """What the groups of services stand on; the services are in `sending`, `declaring` and `ambassador`."""
+    """What the services stand on, which are in `services` and `ambassador`."""
 
     def __init__(
         self,
@@ -53,11 +54,20 @@ class Middle(RTIambassador):
         above: RTIambassador | None = None,
         text: bool = False,
         classes: Iterable[str] | None = None,
+        destinations: Literal["all", "tables"] = "all",
+        carrier: Literal["tag", "envelope"] = "tag",
     ) -> None:
+        if carrier not in ("tag", "envelope"):
+            raise ValueError(f'the carrier of stamps is the "tag" or an "envelope", not {carrier!r}')
+        if destinations not in ("all", "tables"):
+            raise ValueError(f'destinations are "all" or by "tables", not {destinations!r}')
         if host is not None and above is not None:
             raise ValueError("give a host or an ambassador, not both: the ambassador knows its host")
         self._rti: RTIambassador = RTIambassador(host) if above is None else above
+        self._envelope = carrier == "envelope"
+        self._tables = destinations == "tables"
         self._write = write_text_stamp if text else write_stamp
+        self._awaited = Awaited()  # nothing: the ambassador below knows what is pending
         self._classes = None if classes is None else frozenset(classes)
         self._user: FederateAmbassador | None = None
         self._immediate = False
@@ -67,7 +77,7 @@ class Middle(RTIambassador):
         self._last: Seat | None = None  # for the counts
         self._ready: deque[Call] = deque()
         self._limit = 0  # how many callbacks may run now
-        self._chosen: dict[tuple[type[Handle], Handle], bool] = {}  # another RTI's may be equal
+        self._chosen: dict[tuple[type[object], object], bool] = {}  # handles of another RTI may be equal
 
     def _hear(self, method: str, arguments: tuple[object, ...]) -> None:
         """The RTI calls back."""
@@ -76,8 +86,7 @@ class Middle(RTIambassador):
             if seat is None:
                 self._ready.append((method, arguments))
             else:
-                self._ready.extend(seat.hear(method, arguments))
-                seat.tick()
+                self._ready += seat.hear(method, arguments)
                 if method in LAST_CALLBACKS:
                     self._seat = None
         if self._immediate:
@@ -103,15 +112,18 @@ class Middle(RTIambassador):
             return True, False
         if not self._open_for_callbacks:
             return False, self._rti.evoke_callback(seconds)
-        end = self._now() + seconds
+        end = self._now() + seconds if seconds > 0.0 else 0.0
         self._limit = 1
         try:
             while True:
-                left = max(0.0, end - self._now())
+                left = max(0.0, end - self._now()) if seconds > 0.0 else 0.0
                 more = self._rti.evoke_callback(left)
                 if self._limit < 1:
                     return True, more
                 if not more and left <= 0.0:
+                    with self._lock:
+                        if self._seat is not None:
+                            self._seat.idle()
                     return False, False
         finally:
             self._limit = 0

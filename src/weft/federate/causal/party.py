@@ -11,16 +11,21 @@ What each does when something happens to it:
     hears that a federate is gone, without BYE    it crashed: LOST to all, with the stamps of what came of it.  What
                   comes later of it is refused; when all members have said LOST, nothing of it is waited for any more
     waits for somebody it has never heard of      WHO; whoever knows says ABOUT
+    waits for somebody it knows                   ASK; that one says NOTES and SAID.  By tables at once, else when nothing comes
+    subscribes    WANT.  Those who name destinations count how often a member began to want more, and tell it in HERE and SAID
+
+The order itself is that of `weft.ordering.group`, or by destinations that of `weft.ordering.tables`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import ClassVar, Final
+from typing import Final
 
 from weft.federate.causal.notices import (
     ABOUT,
     ALSO,
+    ASK,
     BYE,
     GONE,
     HELLO,
@@ -28,6 +33,7 @@ from weft.federate.causal.notices import (
     LOST,
     NOTES,
     PRESENT,
+    SAID,
     UNKNOWN,
     UNWANT,
     WANT,
@@ -35,7 +41,7 @@ from weft.federate.causal.notices import (
     GroupNotice,
 )
 from weft.model.handles import FederateHandle
-from weft.ordering.group import CausalGroup, GroupStamp
+from weft.ordering.member import MemberOrder, MemberStamp
 
 KEPT_NOTES: Final = 64
 
@@ -49,11 +55,19 @@ class Peer:
         self.greeted = False  # it has said HELLO or HERE
         self.told = False  # it knows that we know it
         self.present = True
+        self.reported = False  # the MOM has said what it subscribes to
+        self.epoch = 0  # how often it began to want more, as far as we have heard
+        self.left = -1  # how many messages there were when it said BYE
+
+    def is_declared(self) -> bool:
+        """Do we know what it wants?"""
+        return self.greeted or self.reported
 
     def copy(self) -> Peer:
         made = Peer(self.federate)
-        made.wants, made.greeted, made.present = set(self.wants), self.greeted, self.present
-        made.told = self.told
+        made.wants = set(self.wants)
+        made.greeted, made.told, made.present = self.greeted, self.told, self.present
+        made.reported, made.epoch, made.left = self.reported, self.epoch, self.left
         return made
 
 
@@ -62,7 +76,7 @@ class Losing:
 
     def __init__(self, awaited: set[bytes]) -> None:
         self.awaited = awaited
-        self.past: dict[int, GroupStamp] = {}
+        self.past: dict[int, MemberStamp] = {}
 
     def copy(self) -> Losing:
         made = Losing(set(self.awaited))
@@ -78,12 +92,14 @@ class Party:
 
     def __init__(
         self,
-        own: bytes,
+        group: MemberOrder,
         tell: Callable[[GroupNotice], None],
         has_departed: Callable[[FederateHandle], bool | None],
     ) -> None:
-        self.own = own
-        self.group = CausalGroup(own)
+        self.own = group.own
+        self.group = group
+        self.unanswered = False  # some may not know yet that we know them
+        self.version = 0  # changes with who is here and what they want
         self.peers: dict[bytes, Peer] = {}
         self.wants: set[str] = set()  # our own
         self.company = 0  # how many others there are, whether we have heard of them or not
@@ -91,7 +107,7 @@ class Party:
         self.tell = tell
         self.has_departed = has_departed
         self._bound: dict[FederateHandle, bytes] = {}  # the identity a federate has now
-        self._unsaid: list[GroupStamp] = []
+        self._unsaid: list[MemberStamp] = []
         self._asked: set[bytes] = set()  # somebody wants to know about them
         # About strangers: who knows that they are gone, or nothing.
         self._answers: dict[bytes, dict[bytes, GroupNotice]] = {}
@@ -99,13 +115,10 @@ class Party:
         self._spoken: dict[bytes, set[bytes]] = {}  # of whose crash we have told whom
 
     def anew(self, own: bytes) -> Party:
-        """The same member under a new identity, after all it did under the old."""
+        """The same member after it was not let go."""
         made = self.copy()
-        made.own = made.group.own = own
-        number, made.group.number = made.group.number, 0
-        made.group.begin(self.own, number)
-        if number:
-            made.group.causes[self.own] = number
+        made.own = own
+        made.group = self.group.anew(own)
         return made
 
     # Our own doings
@@ -113,12 +126,21 @@ class Party:
     def greet(self, kind: int = HELLO) -> None:
         """After the notes of all messages that are counted in it."""
         self.say_notes()
-        known = tuple(sorted(one for one, peer in self.peers.items() if peer.present))
-        for one in known:
-            self.peers[one].told = True
-        self.tell(GroupNotice(self.own, kind, self.group.number, tuple(sorted(self.wants)), others=known))
+        number, epoch = self.group.sent(), self.group.wanted()
+        wants = () if kind == SAID else tuple(sorted(self.wants))
+        self.tell(GroupNotice(self.own, kind, number, wants, others=self._known(), epoch=epoch))
 
-    def sent(self, stamp: GroupStamp, sure: bool) -> None:
+    def _known(self) -> tuple[tuple[bytes, int], ...]:
+        """Those whom this is said to know that we know them."""
+        known: list[tuple[bytes, int]] = []
+        for one, peer in self.peers.items():
+            if peer.present:
+                peer.told = True
+                known.append((one, peer.epoch))
+        self.unanswered = False
+        return tuple(sorted(known))
+
+    def sent(self, stamp: MemberStamp, sure: bool) -> None:
         """`sure`: everybody who wants messages of this kind gets this one."""
         self._unsaid.append(stamp)
         if not sure or len(self._unsaid) >= KEPT_NOTES:
@@ -135,18 +157,27 @@ class Party:
 
     def farewell(self) -> GroupNotice:
         """What the tag of the deletion says."""
-        self.say_notes()
-        return GroupNotice(self.own, BYE, self.group.number, others=tuple(sorted(self._others())))
+        self.greet(SAID)  # behind all messages, which the deletion may overtake
+        answered = tuple((one, self.peers[one].epoch) for one in sorted(self._others()))
+        return GroupNotice(self.own, BYE, self.group.sent(), others=answered, epoch=self.group.wanted())
 
     def want(self, name: str) -> None:
-        if name not in self.wants:
-            self.wants.add(name)
-            self.tell(GroupNotice(self.own, WANT, names=(name,)))
+        self.want_all([name])
+
+    def want_all(self, names: Iterable[str]) -> None:
+        new = tuple(name for name in names if name not in self.wants)
+        if new:
+            self.wants.update(new)
+            self.tell(GroupNotice(self.own, WANT, names=new, epoch=self.group.want_more()))
 
     def unwant(self, name: str) -> None:
-        if name in self.wants:
-            self.wants.discard(name)
-            self.tell(GroupNotice(self.own, UNWANT, names=(name,)))
+        self.unwant_all([name])
+
+    def unwant_all(self, names: Iterable[str]) -> None:
+        old = tuple(name for name in names if name in self.wants)
+        if old:
+            self.wants.difference_update(old)
+            self.tell(GroupNotice(self.own, UNWANT, names=old, epoch=self.group.wanted()))
 
     def all_want(self, lineage: list[str]) -> bool:
         """Do all others want this class or one above it?"""
@@ -154,7 +185,7 @@ class Party:
 
     # Messages of others
 
-    def is_from(self, stamp: GroupStamp, federate: FederateHandle) -> bool:
+    def is_from(self, stamp: MemberStamp, federate: FederateHandle) -> bool:
         """Is this a stamp of the federate that sent it?  One without the middleware may repeat a tag that it has seen."""
         peer = self.peers.get(stamp.source)
         if peer is not None:
@@ -170,6 +201,8 @@ class Party:
             peer = self.peers[identity] = Peer(federate)
             peer.present = not self._is_over(identity)
             self._fresh.append(identity)
+            self.unanswered = self.unanswered or peer.present
+            self.version += 1
         if peer.present:
             self._bound[federate] = identity
         return peer
@@ -184,30 +217,59 @@ class Party:
         while self._fresh:
             identity = self._fresh.pop()
             gone = self.has_departed(self.peers[identity].federate)
-            if gone is True:
+            if gone is True or (gone is None and self.group.has_met(identity)):
                 released += self.lose(identity)
             elif gone is None:
                 released += self._part_with(identity)
-        self._ask(one for one in self.group.strangers() if one not in self._answers)
+        if self.group.held:
+            self._ask(one for one in self.group.strangers() if one not in self._answers)
+            for one in self.group.to_ask():
+                self.tell(GroupNotice(self.own, ASK, subject=one))
         return released
+
+    def ask_overdue(self) -> None:
+        """Nothing comes, and something is held: perhaps for a message whose note its sender keeps."""
+        for one in self.group.overdue():
+            peer = self.peers.get(one)
+            if peer is not None and peer.present:
+                self.tell(GroupNotice(self.own, ASK, subject=one))
 
     def _ask(self, strangers: Iterable[bytes]) -> None:
         for stranger in strangers:
             self._answers.setdefault(stranger, {})
             self.tell(GroupNotice(self.own, WHO, subject=stranger))
 
+    def meet(self, identity: bytes, federate: FederateHandle) -> list[object]:
+        """The RTI has told us of a member."""
+        self._meet(identity, federate)
+        return self._settle()
+
+    def reported(self, federate: FederateHandle, names: Iterable[str]) -> None:
+        """The MOM has told us what a member subscribes to."""
+        peer = self.peers.get(self._bound.get(federate, b""))
+        if peer is not None and not peer.greeted:
+            peer.wants.update(names)
+            peer.reported = True
+            self.version += 1
+
+    @property
+    def all_greeted(self) -> bool:
+        return all(peer.greeted or not peer.present for peer in self.peers.values())
+
     def knows(self, federate: FederateHandle) -> bool:
         """Is it a member?"""
         return federate in self._bound
 
-    def arrive(self, stamp: GroupStamp, payload: object, in_turn: bool = True) -> list[object]:
+    def arrive(self, stamp: MemberStamp, payload: object, in_turn: bool = True) -> list[object]:
         if stamp.source in self._losing:
             self.group.counts.refused += 1
             return []
         released = self.group.arrive(stamp, payload, in_turn)
-        return released + self._settle()
+        if self._fresh or self.group.held:
+            released += self._settle()
+        return released
 
-    def refuses(self, stamp: GroupStamp) -> bool:
+    def refuses(self, stamp: MemberStamp) -> bool:
         return stamp.source in self._losing or stamp.source in self.group.lost
 
     # Notices of others
@@ -216,14 +278,38 @@ class Party:
         """What may be delivered now."""
         if notice.sender == self.own:
             return []
-        act = self._ACTS[notice.kind]
-        released = act(self, notice, federate)
+        released = self._act(notice, federate)
         return released + self._settle()
 
-    def _hello(self, notice: GroupNotice, federate: FederateHandle) -> list[object]:
-        released = self._here(notice, federate)
-        self.greet(HERE)
-        return released
+    def _act(self, notice: GroupNotice, federate: FederateHandle) -> list[object]:
+        """The one that comes most, first."""
+        kind = notice.kind
+        if kind == NOTES:
+            return self._notes(notice)
+        if kind in (HELLO, HERE):
+            released = self._here(notice, federate)
+            if kind == HELLO:
+                self.greet(HERE)
+            return released
+        if kind in (WANT, UNWANT):
+            return self._declared(notice)
+        if kind == SAID:
+            return self._said(notice)
+        if kind in (LOST, ALSO):
+            return self._lost(notice)
+        if kind == ABOUT:
+            return self._about(notice)
+        return self._spoken_to(notice, federate)
+
+    def _spoken_to(self, notice: GroupNotice, federate: FederateHandle) -> list[object]:
+        if notice.kind == BYE:
+            return self._bye(notice, federate)
+        self._meet(notice.sender, federate)
+        if notice.kind == WHO:
+            self._who(notice)
+        elif notice.subject == self.own:  # ASK
+            self.greet(SAID)
+        return []
 
     def _here(self, notice: GroupNotice, federate: FederateHandle) -> list[object]:
         released: list[object] = []
@@ -233,6 +319,10 @@ class Party:
             released += self._part_with(before)
             released += self.group.lose(before)
         peer = self._meet(notice.sender, federate)
+        if not peer.present and 0 <= peer.left < notice.number and not self._is_over(notice.sender):
+            peer.present, peer.left = True, -1  # it was not let go, and goes on
+            self._bound[federate] = notice.sender
+            peer.told, self.unanswered = False, True
         if not peer.present:
             return released
         if not peer.greeted:
@@ -240,22 +330,24 @@ class Party:
         peer.federate = federate
         peer.greeted = True
         peer.wants = set(notice.names)
-        self._answer_all()
-        if self.own in notice.others:
-            released += self.group.begin(notice.sender, notice.number)
-        return released
-
-    def _answer_all(self) -> None:
-        """Once, when we know all others."""
+        peer.epoch = notice.epoch
+        self.version += 1
         if len(self._others()) >= self.company and self.unanswered:
-            self.greet(HERE)
+            self.greet(HERE)  # once, when we know all others
+        return released + self._said(notice)
 
-    @property
-    def unanswered(self) -> bool:
-        """Some do not know yet that we know them."""
-        return any(peer.present and not peer.told for peer in self.peers.values())
+    def _said(self, notice: GroupNotice) -> list[object]:
+        """Also of one that has said BYE: its last word, behind all its messages.  Not of one that is gone without."""
+        peer = self.peers.get(notice.sender)
+        if peer is None or (not peer.present and peer.left < 0):
+            return []
+        known = -1
+        for one, epoch in notice.others:
+            if one == self.own:
+                known = epoch
+        return self.group.hear(notice.sender, notice.number, known)
 
-    def _notes(self, notice: GroupNotice, federate: FederateHandle) -> list[object]:
+    def _notes(self, notice: GroupNotice) -> list[object]:
         released: list[object] = []
         if notice.sender in self._losing:
             return released
@@ -264,44 +356,42 @@ class Party:
                 released += self.group.note(stamp)
         return released
 
-    def _want(self, notice: GroupNotice, federate: FederateHandle) -> list[object]:
+    def _declared(self, notice: GroupNotice) -> list[object]:
+        """Of messages that it was sure to get when they were sent, some may not have reached one that unsubscribes."""
         peer = self.peers.get(notice.sender)
         if peer is not None:
-            peer.wants.update(notice.names)
-        return []
-
-    def _unwant(self, notice: GroupNotice, federate: FederateHandle) -> list[object]:
-        """Messages that it was sure to get when they were sent may not have reached it."""
-        peer = self.peers.get(notice.sender)
-        if peer is not None:
-            peer.wants.difference_update(notice.names)
-        self.say_notes()
+            self.version += 1
+            if notice.kind == WANT:
+                peer.wants.update(notice.names)
+                peer.epoch = notice.epoch
+            else:
+                peer.wants.difference_update(notice.names)
+        if notice.kind == UNWANT:
+            self.say_notes()
         return []
 
     def _bye(self, notice: GroupNotice, federate: FederateHandle) -> list[object]:
         """If it has answered us, all it has sent since is still coming; if not, the others are asked about it."""
-        self._meet(notice.sender, federate)
+        self._meet(notice.sender, federate).left = notice.number
         self._fresh.clear()
-        return self._part_with(notice.sender)
+        return self._part_with(notice.sender) + self.group.left(notice.sender, notice.number)
 
-    def _who(self, notice: GroupNotice, federate: FederateHandle) -> list[object]:
-        self._meet(notice.sender, federate)
+    def _who(self, notice: GroupNotice) -> None:
         if notice.subject == self.own:
             self.greet(HERE)
-            return []
+            return
         peer = self.peers.get(notice.subject)
         known = UNKNOWN if peer is None else PRESENT if peer.present else GONE
         if peer is None and self._is_over(notice.subject):
             known = GONE
         self._asked.add(notice.subject)
         self._speak_about(notice.subject, known)
-        return []
 
     def _speak_about(self, identity: bytes, known: int) -> None:
         past = tuple(self.group.past(identity)) if known == GONE else ()
         self.tell(GroupNotice(self.own, ABOUT, known, subject=identity, stamps=past))
 
-    def _about(self, notice: GroupNotice, federate: FederateHandle) -> list[object]:
+    def _about(self, notice: GroupNotice) -> list[object]:
         answers = self._answers.get(notice.subject)
         if answers is None:
             return []
@@ -311,7 +401,7 @@ class Party:
             answers[notice.sender] = notice
         return self._forget_strangers()
 
-    def _lost(self, notice: GroupNotice, federate: FederateHandle) -> list[object]:
+    def _lost(self, notice: GroupNotice) -> list[object]:
         if notice.subject == self.own:
             return []
         released = self.lose(notice.subject)
@@ -328,19 +418,6 @@ class Party:
         losing.past.update((stamp.number, stamp) for stamp in notice.stamps if stamp.source == notice.subject)
         losing.awaited.discard(notice.sender)
         return released + self._finish()
-
-    _ACTS: ClassVar[dict[int, Callable[[Party, GroupNotice, FederateHandle], list[object]]]] = {
-        HELLO: _hello,
-        HERE: _here,
-        NOTES: _notes,
-        WANT: _want,
-        UNWANT: _unwant,
-        BYE: _bye,
-        WHO: _who,
-        ABOUT: _about,
-        LOST: _lost,
-        ALSO: _lost,
-    }
 
     # Those who go
 
@@ -375,6 +452,7 @@ class Party:
         peer = self.peers.get(identity)
         if peer is not None:
             peer.present = False
+            self.version += 1
             if self._bound.get(peer.federate) == identity:
                 del self._bound[peer.federate]
         if identity in self._asked:
@@ -398,16 +476,14 @@ class Party:
             return []
         released: list[object] = []
         for stranger in self.group.strangers():
-            answers = self._answers.get(stranger, {})
-            if here <= answers.keys() and (self._is_known_gone(stranger) or stranger not in self.peers):
+            answers, peer = self._answers.get(stranger, {}), self.peers.get(stranger)
+            gone = peer is None or not peer.present or any(one.number == GONE for one in answers.values())
+            if gone and here <= answers.keys():
                 past = {stamp.number: stamp for answer in answers.values() for stamp in answer.stamps}
                 released += self.group.dismiss(stranger, past.values())
+                if peer is not None and peer.present:
+                    released += self._part_with(stranger)  # others have heard its farewell
         return released
-
-    def _is_known_gone(self, identity: bytes) -> bool:
-        peer = self.peers.get(identity)
-        answers = self._answers.get(identity, {})
-        return (peer is not None and not peer.present) or any(one.number == GONE for one in answers.values())
 
     def met(self, company: int) -> list[object]:
         """So many others are there now."""
@@ -417,11 +493,10 @@ class Party:
     # Saving
 
     def copy(self) -> Party:
-        made = Party(self.own, self.tell, self.has_departed)
-        made.company = self.company
-        made.group = self.group.copy()
+        made = Party(self.group.copy(), self.tell, self.has_departed)
+        made.company, made.version = self.company, self.version + 1
         made.peers = {identity: peer.copy() for identity, peer in self.peers.items()}
-        made.wants, made._unsaid = set(self.wants), list(self._unsaid)
+        made.wants, made._unsaid, made.unanswered = set(self.wants), list(self._unsaid), True
         made._bound, made._asked = dict(self._bound), set(self._asked)
         made._answers = {one: dict(answers) for one, answers in self._answers.items()}
         made._spoken = {one: set(others) for one, others in self._spoken.items()}

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import inspect
 import secrets
-from collections import Counter, deque
+import time
+from collections import deque
 from collections.abc import Callable
-from typing import ClassVar, Final, TypeVar
+from typing import Final, TypeVar
 
 from weft.federate.ambassador import RTIambassador
 from weft.federate.callbacks import FederateAmbassador
+from weft.federate.causal.addresses import Addresses
 from weft.federate.causal.module import (
     ATTRIBUTE,
     FEDERATE,
@@ -23,8 +25,10 @@ from weft.federate.causal.module import (
     OBJECT,
     PARAMETER,
 )
+from weft.federate.causal.mom import MomTables
 from weft.federate.causal.notices import (
     BYE,
+    ENVELOPE,
     HERE,
     GroupNotice,
     as_opaque,
@@ -40,11 +44,21 @@ from weft.model.errors import (
     NameNotFound,
     OrderingError,
     RTIexception,
+    RTIinternalError,
 )
-from weft.model.handles import FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle
-from weft.ordering.group import GroupStamp
-from weft.ordering.group_tags import ID_SIZE, split_tag
+from weft.model.handles import (
+    FederateHandle,
+    InteractionClassHandle,
+    ObjectClassHandle,
+    ObjectInstanceHandle,
+    RegionHandle,
+)
+from weft.ordering.group import CausalGroup
+from weft.ordering.group_tags import split_tag
+from weft.ordering.member import MemberOrder, MemberStamp
+from weft.ordering.tables import ID_SIZE, CausalTables, TableStamp, identity_of
 
+MOST_PROCESSES: Final = 1 << 16
 # The places of the tag, of the sender and of the instance (none: -1) among the arguments.
 ORDERED: Final = {
     "receive_interaction": (2, 4, -1),
@@ -63,10 +77,15 @@ Kind = TypeVar("Kind")
 
 
 class Seat:
-    def __init__(self, rti: RTIambassador, federate: FederateHandle, now: Callable[[], float]) -> None:
+    """`tables`: messages name their destinations."""
+
+    def __init__(
+        self, rti: RTIambassador, federate: FederateHandle, now: Callable[[], float], tables: bool = False
+    ) -> None:
         self.rti = rti
         self.federate = federate
         self.now = now
+        self.tables = tables
         self.counts = SeatCounts()
         self.watching = False  # the federate itself subscribes to the MOM's HLAfederate
         self.watching_handle = False  # and to the attribute that we subscribe to
@@ -75,18 +94,33 @@ class Seat:
         self._quiet = 0  # how often nothing was said of the notes that are kept
         self._saves: dict[str, Work] = {}
         self._restoring = ""
-        self._lineages: dict[InteractionClassHandle, list[str]] = {}
-        self._reliable: dict[InteractionClassHandle, bool] = {}
-        self._asked: Counter[InteractionClassHandle] = Counter()
         self._find()
-        self.work = Work(self._new_party())
+        self.addresses = Addresses(rti, federate, tables)
+        self._envelopes: dict[FederateHandle, MemberStamp] = {}
+        self.mom: MomTables | None = None
+        self._own: frozenset[object] = frozenset([self.interaction])
+        self.regions: dict[str, set[RegionHandle]] = {}  # by name of what is wanted in part
+        self.work = Work(self._new_party(self._new_identity()))
 
     @property
     def party(self) -> Party:
         return self.work.party
 
-    def _new_party(self) -> Party:
-        return Party(secrets.token_bytes(ID_SIZE), self._tell, self._has_departed)
+    def _new_identity(self) -> bytes:
+        """By tables it is the number of the process, which nobody else has and all others see (S0-15)."""
+        if not self.tables:
+            return secrets.token_bytes(ID_SIZE)
+        process = self.rti.normalize_federate_handle(self.federate)
+        if not 0 <= process < MOST_PROCESSES:
+            raise RTIinternalError(
+                f"causal order with destinations by tables: this RTI numbers the federate {process}, and vectors of that "
+                'length would not fit into tags; use destinations="all"'
+            )
+        return identity_of(process)
+
+    def _new_party(self, own: bytes, number: int = 0) -> Party:
+        group: MemberOrder = CausalTables(own, number) if self.tables else CausalGroup(own)
+        return Party(group, self._tell, self._has_departed)
 
     # --- beginning and end ------------------------------------------------------------------------------------
 
@@ -96,7 +130,7 @@ class Seat:
         self.parameter = rti.get_parameter_handle(self.interaction, PARAMETER)
         self.object_class = rti.get_object_class_handle(OBJECT)
         self.attribute = rti.get_attribute_handle(self.object_class, ATTRIBUTE)
-        self.transportation = rti.get_transportation_type_handle("HLAreliable")
+        self.reliable = rti.get_transportation_type_handle("HLAreliable")
         self.federate_class: ObjectClassHandle | None = None
         try:
             self.federate_class = rti.get_object_class_handle(FEDERATE)
@@ -107,6 +141,9 @@ class Seat:
     def start(self) -> None:
         """Be a member.  Notices before instances: who sees an instance of ours is heard by us."""
         rti = self.rti
+        if self.tables:
+            self.mom = MomTables(rti)
+            self._own |= self.mom.classes
         self.watch()
         rti.subscribe_interaction_class_passively(self.interaction)
         rti.publish_interaction_class(self.interaction)
@@ -126,19 +163,28 @@ class Seat:
         """Before resigning."""
         member, self.work.member = self.work.member, None
         if member is not None:
-            self.rti.delete_object_instance(member, write_notice(self.party.farewell()))
+            self.rti.delete_object_instance(member, self._written(self.party.farewell()))
 
     def come_back(self) -> None:
-        """The RTI did not let us resign: we go on under a new identity, after all that came before."""
-        self.work.party = self.party.anew(secrets.token_bytes(ID_SIZE))
+        """The RTI did not let us resign: we go on, after all that came before."""
+        self.work.party = self.party.anew(self._new_identity())
         self.work.member = self.rti.register_object_instance(self.object_class)
         self.party.greet()
+
+    def listen_again(self, interaction_class: InteractionClassHandle, shown: bool) -> None:
+        """The federate has declared something about a class; if it is our own, we go on hearing it."""
+        needed = self.mom is not None and self.mom.shows(interaction_class, shown)
+        if needed or interaction_class == self.interaction:
+            self.rti.subscribe_interaction_class_passively(interaction_class)
 
     # --- telling the others -----------------------------------------------------------------------------------
 
     def _tell(self, notice: GroupNotice) -> None:
-        self._outbox.append(write_notice(notice))
+        self._outbox.append(self._written(notice))
         self.retry()
+
+    def _written(self, notice: GroupNotice) -> bytes:
+        return write_notice(notice, self.tables)
 
     def retry(self) -> None:
         """Say what could not be said while the federation was saved or restored."""
@@ -152,51 +198,50 @@ class Seat:
             self.counts.notices += 1
             self.counts.notice_bytes += len(data)
 
-    def tick(self) -> None:
-        """Notes do not wait for ever, even if nothing more is sent."""
+    def send_envelope(self, stamp: MemberStamp) -> bool:
+        """The stamp of a message ahead of it (S0-11).  Not what has to go later, in the outbox: it would come too late."""
+        if self._outbox:
+            return False
+        data = self._written(GroupNotice(self.party.own, ENVELOPE, stamps=(stamp,)))
+        try:
+            self.rti.send_interaction(self.interaction, {self.parameter: as_opaque(data)}, b"")
+        except RTIexception:
+            return False
+        return True
+
+    def idle(self) -> None:
+        """The RTI has no callback for us."""
+        if self.party.group.held:
+            self.party.ask_overdue()
+
+    def _tick(self) -> None:
+        """Notes do not wait for ever, even if nothing more is sent.  By tables they are asked for."""
         party = self.party
-        self._quiet = self._quiet + 1 if party.unsaid or party.unanswered else 0
+        if self.mom is not None and self.mom.open and party.company and party.all_greeted:
+            self.mom.close()
+        self._quiet = self._quiet + 1 if party.unanswered or (party.unsaid and not self.tables) else 0
         if self._quiet >= KEPT_NOTES:
             self._quiet = 0
             party.greet(HERE)
 
-    # --- what the sender knows --------------------------------------------------------------------------------
-
-    def is_sure(self, interaction_class: InteractionClassHandle) -> bool:
-        """Do all members get an interaction of this class?  Only then its note can wait."""
-        reliable = self._reliable.get(interaction_class)
-        if reliable is None:
-            if not self._asked[interaction_class]:
-                self._asked[interaction_class] += 1
-                try:
-                    self.rti.query_interaction_transportation_type(self.federate, interaction_class)
-                except RTIexception:
-                    self._asked[interaction_class] -= 1
-            return False
-        return reliable and self.party.all_want(self.lineage(interaction_class))
-
-    def transportation_changes(self, interaction_class: InteractionClassHandle) -> None:
-        self._reliable[interaction_class] = False
-
-    def lineage(self, interaction_class: InteractionClassHandle) -> list[str]:
-        """Names of the class and of those above it."""
-        found = self._lineages.get(interaction_class)
-        if found is None:
-            parts = self.rti.get_interaction_class_name(interaction_class).split(".")
-            found = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
-            self._lineages[interaction_class] = found
-        return found
-
     # --- callbacks --------------------------------------------------------------------------------------------
 
     def hear(self, method: str, arguments: tuple[object, ...]) -> list[Call]:
+        """What the federate is to have now."""
+        calls = self._hear(method, arguments)
+        self._tick()
+        return calls
+
+    def _hear(self, method: str, arguments: tuple[object, ...]) -> list[Call]:
         if self._outbox:
             self.retry()
-        before: list[Call] = self._look_around() if self._uncertain else []
         places = ORDERED.get(method)
+        if places is not None and not self._uncertain:
+            return self._ordered(method, arguments, places[0], places[1], places[2])
+        before: list[Call] = self._look_around() if self._uncertain else []
         if places is not None:
-            return before + self._ordered(method, arguments, *places)
-        special = self._SPECIAL.get(method)
+            return before + self._ordered(method, arguments, places[0], places[1], places[2])
+        special = _SPECIAL.get(method)
         if special is not None:
             return before + special(self, method, arguments)
         if method in ABOUT_INSTANCES:
@@ -208,8 +253,11 @@ class Seat:
     ) -> list[Call]:
         if instance_at < 0:
             instance = None
-            if arguments[0] == self.interaction:
-                return self._notice(arguments)
+            if arguments[0] in self._own:
+                if self.mom is None or arguments[0] == self.interaction:
+                    return self._notice(arguments)
+                if self.mom.hear(self.party, arguments[0], _as(dict, arguments[1])):
+                    return []
         else:
             instance = _as(ObjectInstanceHandle, arguments[instance_at])
             ours = self._ours(method, arguments, instance)
@@ -218,22 +266,43 @@ class Seat:
         party = self.party
         sender, whole = _as(FederateHandle, arguments[sender_at]), _as(bytes, arguments[tag_at])
         stamp, tag = split_tag(whole)
+        if self._envelopes:
+            stamp = self._opened(method, arguments[sender_at - 1], sender, stamp, len(tag) == len(whole))
         if stamp is None:
             if len(tag) != len(whole) and party.knows(sender):
                 arguments = (*arguments[:tag_at], tag, *arguments[tag_at + 1 :])
             return self._unordered(method, arguments, instance)
-        if not party.is_from(stamp, sender):
+        if isinstance(stamp, TableStamp) is not self.tables or not party.is_from(stamp, sender):
             return self._unordered(method, arguments, instance)
         arguments = (*arguments[:tag_at], tag, *arguments[tag_at + 1 :])
         if method == REMOVE and party.refuses(stamp):
             return self._unordered(method, arguments, instance)  # the instance is gone, whoever crashed
-        return self._admit(stamp, HeldCallback(method, arguments, instance))
+        in_turn = method != REMOVE and (not self.tables or arguments[sender_at - 1] == self.reliable)
+        return self._admit(stamp, HeldCallback(method, arguments, instance), in_turn)
 
-    def _admit(self, stamp: GroupStamp, held: HeldCallback) -> list[Call]:
+    def _opened(
+        self,
+        method: str,
+        transportation: object,
+        sender: FederateHandle,
+        stamp: MemberStamp | None,
+        bare: bool,
+    ) -> MemberStamp | None:
+        """The stamp of the envelope that came just before, if the message has none in its tag and does not say that it has none.
+
+        An envelope whose message is not for us is followed by something else that its sender has sent.
+        """
+        if method in ("receive_interaction", "reflect_attribute_values") and transportation == self.reliable:
+            found = self._envelopes.pop(sender, None)
+            if stamp is None and bare:
+                return found
+        return stamp
+
+    def _admit(self, stamp: MemberStamp, held: HeldCallback, in_turn: bool) -> list[Call]:
         if held.instance is not None:
-            self.work.holding[held.instance] += 1
+            self.work.holding[held.instance] = self.work.holding.get(held.instance, 0) + 1
         refused = self.party.group.counts.refused
-        released = self.party.arrive(stamp, held, held.method != REMOVE)
+        released = self.party.arrive(stamp, held, in_turn)
         if self.party.group.counts.refused > refused:
             self._let_go(held)
         elif self.party.group.held and held not in released:
@@ -254,7 +323,7 @@ class Seat:
     def _release(self, released: list[object]) -> list[Call]:
         out: list[Call] = []
         for held in released:
-            assert isinstance(held, HeldCallback)
+            assert isinstance(held, HeldCallback)  # nothing else is handed to the party
             instance = held.instance
             if held.since >= 0:
                 self.counts.longest_wait = max(self.counts.longest_wait, self.now() - held.since)
@@ -286,12 +355,16 @@ class Seat:
 
     def _notice(self, arguments: tuple[object, ...]) -> list[Call]:
         try:
-            notice = read_notice(from_opaque(_as(bytes, _as(dict, arguments[1]).get(self.parameter, b""))))
+            told = from_opaque(_as(bytes, _as(dict, arguments[1]).get(self.parameter, b"")))
+            notice = read_notice(told, self.tables, self.party.group)
         except OrderingError:
             return []  # somebody else uses our class
-        if notice.kind == BYE:
+        sender = _as(FederateHandle, arguments[4])
+        if notice.kind == ENVELOPE:
+            self._envelopes[sender] = notice.stamps[0]
+        if notice.kind in (BYE, ENVELOPE):
             return []
-        return self._release(self.party.hear(notice, _as(FederateHandle, arguments[4])))
+        return self._release(self.party.hear(notice, sender))
 
     def _ours(
         self, method: str, arguments: tuple[object, ...], instance: ObjectInstanceHandle
@@ -325,7 +398,7 @@ class Seat:
         self.work.members.pop(_as(ObjectInstanceHandle, instance), None)
         released: list[object] = []
         try:
-            notice = read_notice(_as(bytes, tag))
+            notice = read_notice(_as(bytes, tag), self.tables)
             released += self.party.hear(notice, _as(FederateHandle, sender)) if notice.kind == BYE else []
         except OrderingError:
             pass  # deleted by the RTI: the MOM says more
@@ -370,14 +443,27 @@ class Seat:
     def _discover(self, method: str, arguments: tuple[object, ...]) -> list[Call]:
         instance, object_class = _as(ObjectInstanceHandle, arguments[0]), arguments[1]
         if object_class == self.object_class:
-            self.work.members[instance] = _as(FederateHandle, arguments[3]).encode()
-            return self._count()
+            member = _as(FederateHandle, arguments[3])
+            self.work.members[instance] = member.encode()
+            return self._meet(member) + self._count()
         if object_class == self.federate_class:
             self.work.federates[instance] = b""
             if not self.watching:
                 return []
             self.work.shown.add(instance)
         return self._unordered(method, arguments, instance)
+
+    def _meet(self, federate: FederateHandle) -> list[Call]:
+        """FedToPID: a member is named in our messages from now on (S0-12)."""
+        if not self.tables or federate == self.federate:
+            return []
+        try:
+            process = self.rti.normalize_federate_handle(federate)
+        except RTIexception:
+            return []  # it is gone already
+        if self.mom is not None and not self.party.knows(federate):
+            self.mom.ask(federate)
+        return self._release(self.party.meet(identity_of(process), federate))
 
     def _about_instance(self, method: str, arguments: tuple[object, ...]) -> list[Call]:
         instance = _as(ObjectInstanceHandle, arguments[0])
@@ -391,13 +477,12 @@ class Seat:
         return [] if arguments[0] == self.interaction else [(method, arguments)]
 
     def _transportation(self, method: str, arguments: tuple[object, ...]) -> list[Call]:
-        federate, interaction_class, transportation = arguments
-        assert isinstance(interaction_class, InteractionClassHandle)
-        if federate != self.federate or not self._asked[interaction_class]:
-            return [(method, arguments)]
-        self._asked[interaction_class] -= 1
-        self._reliable.setdefault(interaction_class, transportation == self.transportation)
-        return []
+        return [] if self.addresses.hear_transportation(arguments) else [(method, arguments)]
+
+    def _attribute_transportation(self, method: str, arguments: tuple[object, ...]) -> list[Call]:
+        if self.addresses.hear_attribute_transportation(arguments):
+            return []
+        return self._about_instance(method, arguments)
 
     # --- save, restore, the end -------------------------------------------------------------------------------
 
@@ -416,7 +501,8 @@ class Seat:
         if saved is not None:
             self.work = saved.copy()
         else:
-            self.work = Work(self._new_party())
+            # Later than whatever the others know of it.
+            self.work = Work(self._new_party(self._new_identity(), time.time_ns() >> 20))
             self.start()
         return [(method, arguments)]
 
@@ -425,19 +511,21 @@ class Seat:
         out = self._release(self.party.group.give_up())
         return [*out, (method, arguments)]
 
-    _SPECIAL: ClassVar[dict[str, Callable[[Seat, str, tuple[object, ...]], list[Call]]]] = {
-        "discover_object_instance": _discover,
-        "start_registration_for_object_class": _class_advisory,
-        "stop_registration_for_object_class": _class_advisory,
-        "turn_interactions_on": _interaction_advisory,
-        "turn_interactions_off": _interaction_advisory,
-        "report_interaction_transportation_type": _transportation,
-        "initiate_federate_save": _save,
-        "initiate_federate_restore": _restore,
-        "federation_restored": _restored,
-        "federate_resigned": _end,
-        "connection_lost": _end,
-    }
+
+_SPECIAL: Final[dict[str, Callable[[Seat, str, tuple[object, ...]], list[Call]]]] = {
+    "discover_object_instance": Seat._discover,
+    "start_registration_for_object_class": Seat._class_advisory,
+    "stop_registration_for_object_class": Seat._class_advisory,
+    "turn_interactions_on": Seat._interaction_advisory,
+    "turn_interactions_off": Seat._interaction_advisory,
+    "report_interaction_transportation_type": Seat._transportation,
+    "report_attribute_transportation_type": Seat._attribute_transportation,
+    "initiate_federate_save": Seat._save,
+    "initiate_federate_restore": Seat._restore,
+    "federation_restored": Seat._restored,
+    "federate_resigned": Seat._end,
+    "connection_lost": Seat._end,
+}
 
 
 def _as(kind: type[Kind], value: object) -> Kind:

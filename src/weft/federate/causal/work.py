@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from weft.federate.causal.party import Party
 from weft.model.handles import ObjectInstanceHandle
 
@@ -35,7 +33,7 @@ class Work:
         self.federates: dict[ObjectInstanceHandle, bytes] = {}
         self.departed: set[bytes] = set()  # federates that are gone, also those we hear of only later
         self.shown: set[ObjectInstanceHandle] = set()  # those of the MOM that the federate knows of
-        self.holding: Counter[ObjectInstanceHandle] = Counter()
+        self.holding: dict[ObjectInstanceHandle, int] = {}
         self.behind: dict[ObjectInstanceHandle, list[Call]] = {}
         self.removed: set[ObjectInstanceHandle] = set()  # with messages about them still held
 
@@ -44,7 +42,7 @@ class Work:
         made.member = self.member
         made.members, made.federates, made.shown = dict(self.members), dict(self.federates), set(self.shown)
         made.departed = set(self.departed)
-        made.holding, made.removed = Counter(self.holding), set(self.removed)
+        made.holding, made.removed = dict(self.holding), set(self.removed)
         made.behind = {instance: list(calls) for instance, calls in self.behind.items()}
         return made
 

@@ -37,6 +37,11 @@ class Calls:
     _paused: type[RTIexception] | None = None  # what calls are refused with, while saving or restoring
     _awaited: Awaited
 
+    def _require_connection(self) -> Connection:
+        if self._connection is None:
+            raise NotConnected(self._absent)
+        return self._connection
+
     def _call(self, service: str, arguments: tuple[object, ...]) -> object:
         connection = self._connection
         if connection is None:
@@ -98,16 +103,25 @@ class Calls:
         connection = self._connection
         if connection is None or self._paused is not None:
             return _NOTHING
-        asked = self._awaited.time_states
-        if GRANT in asked and isinstance(connection, RemoteConnection) and connection.advance_refused():
-            asked.discard(GRANT)
+        if self._advance_was_refused() and isinstance(connection, RemoteConnection):
             complaint = connection.complaint()  # unless another call has told of it
             if complaint is not None:
                 raise complaint
         return self._awaited
 
+    def _advance_was_refused(self) -> bool:
+        """An advance that nobody waited for, and that was refused, is asked for no more; told once."""
+        asked = self._awaited.time_states
+        connection = self._connection
+        if GRANT in asked and isinstance(connection, RemoteConnection) and connection.advance_refused():
+            asked.discard(GRANT)
+            return True
+        return False
+
     def _refuse_unowned(self, service: str, arguments: tuple[object, ...], attributes: object) -> None:
         """Attributes of the first argument are owned once this federate has been told so."""
+        if not self._awaited.wanted:
+            return
         pending = self._pending()
         if pending.wanted:
             self._look_at(service, arguments)
@@ -115,8 +129,7 @@ class Calls:
 
     def _call_owner(self, service: str, *arguments: object) -> object:
         """A call that only the owner of attributes may make; the first two arguments are the instance and these."""
-        if self._awaited.wanted:
-            self._refuse_unowned(service, arguments, arguments[1])
+        self._refuse_unowned(service, arguments, arguments[1])
         return self._call(service, arguments)
 
     def _require_told(self, names: object) -> None:
@@ -161,20 +174,6 @@ class Calls:
 def with_last(arguments: tuple[object, ...], last: object) -> tuple[object, ...]:
     """These arguments and one more, unless that is left out."""
     return arguments if last is None else (*arguments, last)
-
-
-def _answer(kind: type[Answer], service: str, found: object) -> Answer:
-    if not isinstance(found, kind):
-        raise _unexpected(service, found)
-    return found
-
-
-def handles_in(kind: type[SomeHandle], service: str, found: object) -> frozenset[SomeHandle]:
-    """The answer of a service, if it is a set of such handles."""
-    answered = _answer(frozenset, service, found)
-    if not all(isinstance(each, kind) for each in answered):
-        raise _unexpected(service, found)
-    return answered
 
 
 def _unexpected(service: str, found: object) -> RTIinternalError:

@@ -25,9 +25,8 @@ def _subscription(
     rate: str | None,
     time: LogicalTime | None,
 ) -> tuple[object, ...]:
-    if time is not None:
-        return (object_class, as_pairs(attributes_and_regions), rate or "", time)
-    return with_last((object_class, as_pairs(attributes_and_regions)), rate)
+    subscribed = (object_class, as_pairs(attributes_and_regions))
+    return with_last(subscribed, rate) if time is None else (*subscribed, rate or "", time)
 
 
 class DataDistributionManagement(Calls):
@@ -77,10 +76,8 @@ class DataDistributionManagement(Calls):
         time: LogicalTime | None = None,
     ) -> None:
         """Clause 9.8.  `time`, not of the standard: as of that logical time."""
-        self._call(
-            "subscribe_object_class_attributes_with_regions",
-            _subscription(object_class, as_pairs(attributes_and_regions), update_rate_designator, time),
-        )
+        arguments = _subscription(object_class, attributes_and_regions, update_rate_designator, time)
+        self._call("subscribe_object_class_attributes_with_regions", arguments)
 
     def subscribe_object_class_attributes_passively_with_regions(
         self,
@@ -91,10 +88,8 @@ class DataDistributionManagement(Calls):
         time: LogicalTime | None = None,
     ) -> None:
         """Clause 9.8.  `time`, not of the standard: as of that logical time."""
-        self._call(
-            "subscribe_object_class_attributes_passively_with_regions",
-            _subscription(object_class, as_pairs(attributes_and_regions), update_rate_designator, time),
-        )
+        arguments = _subscription(object_class, attributes_and_regions, update_rate_designator, time)
+        self._call("subscribe_object_class_attributes_passively_with_regions", arguments)
 
     def unsubscribe_object_class_attributes_with_regions(
         self,
@@ -104,10 +99,8 @@ class DataDistributionManagement(Calls):
         time: LogicalTime | None = None,
     ) -> None:
         """Clause 9.9.  `time`, not of the standard: as of that logical time."""
-        self._call(
-            "unsubscribe_object_class_attributes_with_regions",
-            with_last((object_class, as_pairs(attributes_and_regions)), time),
-        )
+        arguments = with_last((object_class, as_pairs(attributes_and_regions)), time)
+        self._call("unsubscribe_object_class_attributes_with_regions", arguments)
 
     def subscribe_interaction_class_with_regions(
         self,
@@ -117,9 +110,8 @@ class DataDistributionManagement(Calls):
         time: LogicalTime | None = None,
     ) -> None:
         """Clause 9.10.  `time`, not of the standard: as of that logical time."""
-        self._call(
-            "subscribe_interaction_class_with_regions", with_last((interaction_class, as_set(regions)), time)
-        )
+        arguments = with_last((interaction_class, as_set(regions)), time)
+        self._call("subscribe_interaction_class_with_regions", arguments)
 
     def subscribe_interaction_class_passively_with_regions(
         self,
@@ -129,10 +121,8 @@ class DataDistributionManagement(Calls):
         time: LogicalTime | None = None,
     ) -> None:
         """Clause 9.10.  `time`, not of the standard: as of that logical time."""
-        self._call(
-            "subscribe_interaction_class_passively_with_regions",
-            with_last((interaction_class, as_set(regions)), time),
-        )
+        arguments = with_last((interaction_class, as_set(regions)), time)
+        self._call("subscribe_interaction_class_passively_with_regions", arguments)
 
     def unsubscribe_interaction_class_with_regions(
         self,
@@ -142,10 +132,8 @@ class DataDistributionManagement(Calls):
         time: LogicalTime | None = None,
     ) -> None:
         """Clause 9.11.  `time`, not of the standard: as of that logical time."""
-        self._call(
-            "unsubscribe_interaction_class_with_regions",
-            with_last((interaction_class, as_set(regions)), time),
-        )
+        arguments = with_last((interaction_class, as_set(regions)), time)
+        self._call("unsubscribe_interaction_class_with_regions", arguments)
 
     def send_interaction_with_regions(
         self,
@@ -168,7 +156,5 @@ class DataDistributionManagement(Calls):
         user_supplied_tag: bytes,
     ) -> None:
         """Clause 9.13."""
-        self._call(
-            "request_attribute_value_update_with_regions",
-            (object_class, as_pairs(attributes_and_regions), user_supplied_tag),
-        )
+        arguments = (object_class, as_pairs(attributes_and_regions), user_supplied_tag)
+        self._call("request_attribute_value_update_with_regions", arguments)

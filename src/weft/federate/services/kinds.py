@@ -54,18 +54,18 @@ list_federation_execution_members: Text
 join_federation_execution: Name Text Text? Modules
 resign_federation_execution: ResignAction
 
-publish_object_class_attributes: ObjectClass Attributes
-unpublish_object_class: ObjectClass
-unpublish_object_class_attributes: ObjectClass Attributes
-publish_interaction_class: InteractionClass
-unpublish_interaction_class: InteractionClass
+publish_object_class_attributes: ObjectClass Attributes Time
+unpublish_object_class: ObjectClass Time
+unpublish_object_class_attributes: ObjectClass Attributes Time
+publish_interaction_class: InteractionClass Time
+unpublish_interaction_class: InteractionClass Time
 publish_object_class_directed_interactions: ObjectClass InteractionClasses
 unpublish_object_class_directed_interactions: ObjectClass InteractionClasses
-subscribe_object_class_attributes: ObjectClass Attributes Name Bool
-unsubscribe_object_class: ObjectClass
-unsubscribe_object_class_attributes: ObjectClass Attributes
-subscribe_interaction_class: InteractionClass Bool
-unsubscribe_interaction_class: InteractionClass
+subscribe_object_class_attributes: ObjectClass Attributes Name Bool Time
+unsubscribe_object_class: ObjectClass Time
+unsubscribe_object_class_attributes: ObjectClass Attributes Time
+subscribe_interaction_class: InteractionClass Bool Time
+unsubscribe_interaction_class: InteractionClass Time
 subscribe_object_class_directed_interactions: ObjectClass InteractionClasses Bool
 unsubscribe_object_class_directed_interactions: ObjectClass InteractionClasses
 
@@ -179,14 +179,11 @@ class Kind(NamedTuple):
     """What is to be looked at where that fits."""
 
 
-def _article(word: str) -> str:
-    return "an" if word[0] in "AEIOU" else "a"
-
-
 def _handle(kind: type[Handle], *refusals: str) -> dict[str, Kind]:
     """The word for the handle, that for a set of them, and that for values by handle."""
     word = kind.__name__.removesuffix("Handle")
     many = f"{word}es" if word.endswith("s") else f"{word}s"
+    article = "an" if word[0] in "AEIOU" else "a"
 
     def one(value: object, times: Times) -> bool:
         return isinstance(value, kind)
@@ -198,7 +195,7 @@ def _handle(kind: type[Handle], *refusals: str) -> dict[str, Kind]:
         return isinstance(value, Mapping) and all(isinstance(each, kind) for each in value)
 
     return {
-        word: Kind(f"{_article(kind.__name__)} {kind.__name__}", one, refusals),
+        word: Kind(f"{article} {kind.__name__}", one, refusals),
         many: Kind(f"a set of {kind.__name__}", several, refusals),
         f"{word}Values": Kind(f"a dict of {kind.__name__} and bytes", keys, refusals, then=_ENCODED),
     }
@@ -227,14 +224,6 @@ def _is_text(value: object, times: Times) -> bool:
     if not isinstance(value, str):
         return False
     return value.isascii() or not any("\ud800" <= each <= "\udfff" for each in value)
-
-
-def _is_time(value: object, times: Times) -> bool:
-    return type(value) is times[0]
-
-
-def _is_interval(value: object, times: Times) -> bool:
-    return type(value) is times[1]
 
 
 def _is_number(value: object, times: Times) -> bool:
@@ -280,7 +269,9 @@ _NAMES: Final = (
     "SynchronizationPointLabelNotAnnounced",
     "FederationExecutionDoesNotExist",
 )
-_TIME: Final = Kind("a logical time", _is_time, otherwise="InvalidLogicalTime")
+_TIME: Final = Kind(
+    "a logical time", lambda value, times: type(value) is times[0], otherwise="InvalidLogicalTime"
+)
 _ORDER: Final = Kind("an OrderType", _of(OrderType), ("InvalidOrderType",))
 _TEXT: Final = Kind("text", _is_text)
 
@@ -312,7 +303,11 @@ KINDS: Final[dict[str, Kind]] = {
     "Seconds": Kind("a number of seconds", _is_number),
     "Time": _TIME,
     "Time?": _or_none(_TIME),
-    "Interval": Kind("an interval of logical time", _is_interval, otherwise="InvalidLookahead"),
+    "Interval": Kind(
+        "an interval of logical time",
+        lambda value, times: type(value) is times[1],
+        otherwise="InvalidLookahead",
+    ),
     "Order": _ORDER,
     "Order?": _or_none(_ORDER)._replace(otherwise="InvalidOrderType"),
     "ResignAction": Kind("a ResignAction", _of(ResignAction), ("InvalidResignAction",)),
@@ -327,16 +322,10 @@ KINDS: Final[dict[str, Kind]] = {
 }
 
 
-def _read(table: str) -> dict[str, tuple[Kind, ...]]:
-    found = {}
-    for line in table.split("\n"):
-        if line:
-            service, _, words = line.partition(": ")
-            found[service] = tuple(KINDS[word] for word in words.split())
-    return found
-
-
-SERVICES: Final = _read(_TABLE)
+SERVICES: Final = {
+    service: tuple(KINDS[word] for word in words)
+    for service, *words in (line.replace(":", "").split() for line in _TABLE.splitlines() if line)
+}
 
 
 def misfit(service: str, arguments: tuple[object, ...], times: Times) -> tuple[Kind, object] | None:

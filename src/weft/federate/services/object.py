@@ -26,10 +26,8 @@ from weft.model.time import LogicalTime
 class ObjectManagement(Calls):
     def reserve_object_instance_name(self, object_instance_name: str) -> None:
         """Clause 6.2."""
-        asked = self._awaited.names
-        self._call_once(
-            "reserve_object_instance_name", (object_instance_name,), asked, [object_instance_name]
-        )
+        names = (object_instance_name,)
+        self._call_once("reserve_object_instance_name", names, self._awaited.names, names)
 
     def _reserve_at_once(self, object_instance_name: str) -> None:
         """For who registers by that name at once: whether it could be reserved is told by the registration."""
@@ -70,7 +68,8 @@ class ObjectManagement(Calls):
         values = attribute_values if type(attribute_values) is dict else as_dict(attribute_values)
         arguments = (object_instance, values, user_supplied_tag)
         if self._awaited.wanted:
-            self._refuse_unowned("update_attribute_values", arguments, as_set(values))
+            given = arguments if time is None else (*arguments, time)
+            self._refuse_unowned("update_attribute_values", given, as_set(values))
         if time is None and order is None:
             return self._send_most("update_attribute_values", arguments)
         return self._send_message("update_attribute_values", arguments, time, order)
@@ -116,8 +115,11 @@ class ObjectManagement(Calls):
         """Clause 6.16; `order` is for this message alone (docs/explanation/ordering.md)."""
         arguments = (object_instance, user_supplied_tag)
         if self._awaited.wanted:
+            self._look_at("delete_object_instance", arguments if time is None else (*arguments, time))
             self._refuse_unprivileged(object_instance)
-        return self._send_message("delete_object_instance", arguments, time, order)
+        returned = self._send_message("delete_object_instance", arguments, time, order)
+        self._awaited.forget(object_instance)
+        return returned
 
     def _refuse_unprivileged(self, object_instance: ObjectInstanceHandle) -> None:
         """Who has not been told that it holds the privilege to delete does not hold it."""
@@ -156,8 +158,7 @@ class ObjectManagement(Calls):
         service = "request_attribute_transportation_type_change"
         changed = as_set(attributes)
         arguments = (object_instance, changed, transportation_type)
-        if self._awaited.wanted:
-            self._refuse_unowned(service, arguments, changed)
+        self._refuse_unowned(service, arguments, changed)
         asked = pairs(object_instance, changed)
         self._call_once(service, arguments, self._awaited.changing, asked, BEING_CHANGED)
 
@@ -168,10 +169,8 @@ class ObjectManagement(Calls):
         transportation_type: TransportationTypeHandle,
     ) -> None:
         """Clause 6.27."""
-        self._call(
-            "change_default_attribute_transportation_type",
-            (object_class, as_set(attributes), transportation_type),
-        )
+        arguments = (object_class, as_set(attributes), transportation_type)
+        self._call("change_default_attribute_transportation_type", arguments)
 
     def query_attribute_transportation_type(
         self, object_instance: ObjectInstanceHandle, attribute: AttributeHandle

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Set
 
 from weft.federate.awaited import pairs
-from weft.federate.services.calls import Calls, handles_in
+from weft.federate.services.calls import Calls
 from weft.federate.services.kinds import as_set
 from weft.model.errors import (
     AttributeAcquisitionWasNotRequested,
     AttributeAlreadyOwned,
     FederateOwnsAttributes,
-    NotConnected,
     RTIexception,
 )
 from weft.model.handles import AttributeHandle, ObjectInstanceHandle
@@ -43,8 +42,7 @@ class OwnershipManagement(Calls):
         offered = as_set(attributes)
         arguments = (object_instance, offered, user_supplied_tag)
         service = "negotiated_attribute_ownership_divestiture"
-        if self._awaited.wanted:
-            self._refuse_unowned(service, arguments, offered)
+        self._refuse_unowned(service, arguments, offered)
         self._call_once(service, arguments, self._awaited.offered, pairs(object_instance, offered))
 
     def confirm_divestiture(
@@ -88,8 +86,7 @@ class OwnershipManagement(Calls):
         lasting: bool,
     ) -> None:
         """They are wanted from here on, for the outcome may be told before the call returns."""
-        if self._connection is None:
-            raise NotConnected(self._absent)
+        self._require_connection()
         self._look_at(service, (object_instance, attributes, tag))
         asked = pairs(object_instance, attributes)
         pending = self._pending()
@@ -157,8 +154,9 @@ class OwnershipManagement(Calls):
     ) -> frozenset[AttributeHandle]:
         """Clause 7.13."""
         service = "attribute_ownership_divestiture_if_wanted"
-        found = self._call_owner(service, object_instance, as_set(attributes), user_supplied_tag)
-        divested = handles_in(AttributeHandle, service, found)
+        arguments = (object_instance, as_set(attributes), user_supplied_tag)
+        self._refuse_unowned(service, arguments, arguments[1])
+        divested = self._ask_handles(AttributeHandle, service, *arguments)
         self._awaited.offered.difference_update(pairs(object_instance, divested))
         return divested
 

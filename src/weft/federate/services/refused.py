@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+_CREATE: Final = "create_federation_execution create_federation_execution_with_mim"
+_TAKE_MODULES: Final = f"{_CREATE} join_federation_execution"
+_ADVANCE: Final = """
+    flush_queue_request next_message_request next_message_request_available time_advance_request
+    time_advance_request_available
+"""
+
 TABLE: Final[dict[str, str]] = {
     "AlreadyConnected": "connect",
     "AsynchronousDeliveryAlreadyDisabled": "disable_asynchronous_delivery",
@@ -47,18 +54,12 @@ TABLE: Final[dict[str, str]] = {
         resign_federation_execution
     """,
     "ConnectionFailed": "connect",
-    "CouldNotCreateLogicalTimeFactory": """
-        create_federation_execution create_federation_execution_with_mim
-    """,
-    "CouldNotOpenFOM": """
-        create_federation_execution create_federation_execution_with_mim join_federation_execution
-    """,
+    "CouldNotCreateLogicalTimeFactory": _CREATE,
+    "CouldNotOpenFOM": _TAKE_MODULES,
     "CouldNotOpenMIM": "create_federation_execution_with_mim",
     "DeletePrivilegeNotHeld": "delete_object_instance",
     "DesignatorIsHLAstandardMIM": "create_federation_execution_with_mim",
-    "ErrorReadingFOM": """
-        create_federation_execution create_federation_execution_with_mim join_federation_execution
-    """,
+    "ErrorReadingFOM": _TAKE_MODULES,
     "ErrorReadingMIM": "create_federation_execution_with_mim",
     "FederateAlreadyExecutionMember": "join_federation_execution",
     "FederateHandleNotKnown": "get_federate_name",
@@ -75,19 +76,11 @@ TABLE: Final[dict[str, str]] = {
     """,
     "FederateUnableToUseTime": "request_federation_save",
     "FederatesCurrentlyJoined": "destroy_federation_execution",
-    "FederationExecutionAlreadyExists": """
-        create_federation_execution create_federation_execution_with_mim
-    """,
+    "FederationExecutionAlreadyExists": _CREATE,
     "FederationExecutionDoesNotExist": "destroy_federation_execution join_federation_execution steer",
     "IllegalName": "reserve_multiple_object_instance_names reserve_object_instance_name",
-    "InTimeAdvancingState": """
-        enable_time_constrained enable_time_regulation flush_queue_request modify_lookahead
-        next_message_request next_message_request_available time_advance_request
-        time_advance_request_available
-    """,
-    "InconsistentFOM": """
-        create_federation_execution create_federation_execution_with_mim join_federation_execution
-    """,
+    "InTimeAdvancingState": f"enable_time_constrained enable_time_regulation modify_lookahead {_ADVANCE}",
+    "InconsistentFOM": _TAKE_MODULES,
     "InteractionClassNotDefined": """
         change_interaction_order_type correlate publish_interaction_class
         publish_object_class_directed_interactions query_interaction_transportation_type
@@ -109,9 +102,7 @@ TABLE: Final[dict[str, str]] = {
     "InvalidAttributeHandle": "get_attribute_name",
     "InvalidCredentials": "connect",
     "InvalidDimensionHandle": "create_region get_dimension_name get_dimension_upper_bound",
-    "InvalidFOM": """
-        create_federation_execution create_federation_execution_with_mim join_federation_execution
-    """,
+    "InvalidFOM": _TAKE_MODULES,
     "InvalidFederateHandle": """
         get_federate_name normalize_federate_handle register_federation_synchronization_point
     """,
@@ -119,10 +110,9 @@ TABLE: Final[dict[str, str]] = {
         get_available_dimensions_for_interaction_class get_interaction_class_name get_parameter_handle
         get_parameter_name normalize_interaction_class_handle
     """,
-    "InvalidLogicalTime": """
-        delete_object_instance flush_queue_request next_message_request next_message_request_available
-        request_federation_save send_directed_interaction send_interaction send_interaction_with_regions
-        time_advance_request time_advance_request_available update_attribute_values
+    "InvalidLogicalTime": f"""
+        delete_object_instance request_federation_save send_directed_interaction send_interaction
+        send_interaction_with_regions update_attribute_values {_ADVANCE}
     """,
     "InvalidLookahead": "enable_time_regulation modify_lookahead",
     "InvalidMIM": "create_federation_execution_with_mim",
@@ -163,10 +153,7 @@ TABLE: Final[dict[str, str]] = {
         subscribe_object_class_attributes_passively_with_regions
         subscribe_object_class_attributes_with_regions
     """,
-    "LogicalTimeAlreadyPassed": """
-        flush_queue_request next_message_request next_message_request_available request_federation_save
-        time_advance_request time_advance_request_available
-    """,
+    "LogicalTimeAlreadyPassed": f"request_federation_save {_ADVANCE}",
     "MessageCanNoLongerBeRetracted": "retract",
     "NameNotFound": """
         get_attribute_handle get_dimension_handle get_federate_handle get_interaction_class_handle
@@ -222,14 +209,8 @@ TABLE: Final[dict[str, str]] = {
         unsubscribe_interaction_class_with_regions unsubscribe_object_class_attributes_with_regions
     """,
     "ReportServiceInvocationsAreSubscribed": "set_service_reporting_switch",
-    "RequestForTimeConstrainedPending": """
-        enable_time_constrained flush_queue_request next_message_request next_message_request_available
-        time_advance_request time_advance_request_available
-    """,
-    "RequestForTimeRegulationPending": """
-        enable_time_regulation flush_queue_request next_message_request next_message_request_available
-        time_advance_request time_advance_request_available
-    """,
+    "RequestForTimeConstrainedPending": f"enable_time_constrained {_ADVANCE}",
+    "RequestForTimeRegulationPending": f"enable_time_regulation {_ADVANCE}",
     "RestoreInProgress": "join_federation_execution",
     "RestoreNotInProgress": "abort_federation_restore",
     "RestoreNotRequested": "federate_restore_complete federate_restore_not_complete",
@@ -241,9 +222,6 @@ TABLE: Final[dict[str, str]] = {
     "TimeConstrainedIsNotEnabled": "disable_time_constrained",
     "TimeRegulationAlreadyEnabled": "enable_time_regulation",
     "TimeRegulationIsNotEnabled": "disable_time_regulation modify_lookahead query_lookahead retract",
-    "Unauthorized": """
-        connect create_federation_execution create_federation_execution_with_mim
-        destroy_federation_execution join_federation_execution steer
-    """,
+    "Unauthorized": f"connect destroy_federation_execution steer {_TAKE_MODULES}",
     "UnsupportedCallbackModel": "connect",
 }

@@ -22,22 +22,22 @@ from weft.model.time import LogicalTime, LogicalTimeInterval
 class TimeManagement(Calls):
     def enable_time_regulation(self, lookahead: LogicalTimeInterval) -> None:
         """Clause 8.2."""
-        self._pending().refuse_regulation()
+        self._pending().refuse_while(GRANT, REGULATION)
         self._call_once("enable_time_regulation", (lookahead,), self._awaited.time_states, (REGULATION,))
 
     def disable_time_regulation(self) -> None:
         """Clause 8.4."""
-        self._pending().refuse_unregulated()
+        self._pending().refuse_before(REGULATION)
         self._call("disable_time_regulation", ())
 
     def enable_time_constrained(self) -> None:
         """Clause 8.5."""
-        self._pending().refuse_constrained()
+        self._pending().refuse_while(GRANT, CONSTRAINED)
         self._call_once("enable_time_constrained", (), self._awaited.time_states, (CONSTRAINED,))
 
     def disable_time_constrained(self) -> None:
         """Clause 8.7."""
-        self._pending().refuse_unconstrained()
+        self._pending().refuse_before(CONSTRAINED)
         self._call("disable_time_constrained", ())
 
     def time_advance_request(self, time: LogicalTime) -> None:
@@ -62,7 +62,7 @@ class TimeManagement(Calls):
 
     def _advance(self, service: str, time: LogicalTime) -> None:
         """The grant ends it, which may be delivered before this returns; or a refusal, which may come with a later call."""
-        self._pending().refuse_advance()
+        self._pending().refuse_while(GRANT, REGULATION, CONSTRAINED)
         self._call_once(service, (time,), self._awaited.time_states, (GRANT,))
 
     def enable_asynchronous_delivery(self) -> None:
@@ -88,18 +88,18 @@ class TimeManagement(Calls):
     def modify_lookahead(self, lookahead: LogicalTimeInterval) -> None:
         """Clause 8.20."""
         pending = self._pending()
-        pending.refuse_while_advancing()
-        pending.refuse_unregulated()
+        pending.refuse_while(GRANT)
+        pending.refuse_before(REGULATION)
         self._call("modify_lookahead", (lookahead,))
 
     def query_lookahead(self) -> LogicalTimeInterval:
         """Clause 8.21."""
-        self._pending().refuse_unregulated()
+        self._pending().refuse_before(REGULATION)
         return self._ask(self._times[1], "query_lookahead")
 
     def retract(self, retraction: MessageRetractionHandle) -> None:
         """Clause 8.22."""
-        self._pending().refuse_unregulated()
+        self._pending().refuse_before(REGULATION)
         self._call("retract", (retraction,))
 
     def query_blocking(self) -> Blocking:

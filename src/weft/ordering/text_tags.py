@@ -4,7 +4,7 @@
 
 The order of the fields and the ampersand are the paper's; what is inside the first two is ours:
 
-    vt              the times of processes 0, 1, …, with commas; then @view, unless that is 0
+    vt              the times of processes 0, 1, …, with commas; then @view, unless that is 0; then + if there may be parts
     cv              rows with semicolons, each k:j.x,j.x,…; empty if no row has a pair
     destinations    rising, with commas
 
@@ -17,7 +17,7 @@ import re
 from itertools import pairwise
 
 from weft.model.errors import OrderingError
-from weft.ordering.message import NOTHING, Tag, carries
+from weft.ordering.message import NOTHING, Tag
 from weft.ordering.tags import check_destinations
 
 NUMBER = "[0-9]{1,18}"
@@ -25,36 +25,45 @@ NUMBERS = f"{NUMBER}(?:,{NUMBER})*"
 PAIR = rf"{NUMBER}\.{NUMBER}"
 ROW = f"{NUMBER}:{PAIR}(?:,{PAIR})*"
 SHAPE = re.compile(
-    f"({NUMBERS})(?:@({NUMBER}))?&((?:{ROW}(?:;{ROW})*)?)&({NUMBERS})&({NUMBER})&(.*)".encode(), re.S
+    rf"({NUMBERS})(?:@({NUMBER}))?(\+?)&((?:{ROW}(?:;{ROW})*)?)&({NUMBERS}|)&({NUMBER})&(.*)".encode(), re.S
 )
 
 
-def encode_text(tag: Tag, user_tag: bytes = b"", recipient: int = -1) -> bytes:
+def encode_text(tag: Tag, user_tag: bytes = b"", recipient: int = -1, part: bool = False) -> bytes:
     """For all recipients, or for one."""
     view = f"@{tag.view}" if tag.view else ""
     rows = ";".join(
         f"{k}:{','.join(f'{row[at]}.{row[at + 1]}' for at in range(0, len(row), 2))}"
         for k, row in enumerate(tag.rows)
-        if row and carries(tag, k, recipient)
+        if row and _carries(tag, k, recipient)
     )
-    head = f"{_join(tag.time)}{view}&{rows}&{_join(tag.destinations)}&{tag.source}&"
+    head = f"{_join(tag.time)}{view}{'+' * part}&{rows}&{_join(tag.destinations)}&{tag.source}&"
     return head.encode() + user_tag
 
 
 def decode_text(data: bytes) -> tuple[Tag, bytes]:
     """The tag and the user's own; refuses, with an OrderingError, what no process can have written."""
+    tag, _, user_tag = read_text(data)
+    check_destinations(tag.source, tag.destinations)
+    return tag, user_tag
+
+
+def read_text(data: bytes) -> tuple[Tag, bool, bytes]:
+    """The same, with whether there may be parts; also tags that name no destination."""
     shape = SHAPE.fullmatch(data)
     if shape is None:
         raise OrderingError(f"not a tag of the form vt&cv&destinations&source&tag: {data[:60]!r}")
-    time, destinations, source = _split(shape[1]), _split(shape[4]), int(shape[5])
+    time, source = _split(shape[1]), int(shape[6])
+    destinations = _split(shape[5]) if shape[5] else []
     if source >= len(time) or time[source] == 0:
         raise OrderingError(f"a tag of process {source} without its time")
-    _check_rising(destinations, len(time))
-    check_destinations(source, destinations)
-    rows = _rows(shape[3], time)
+    if destinations:
+        _check_rising(destinations, len(time))
+        check_destinations(source, destinations)
+    rows = _rows(shape[4], time)
     if rows[source]:
         raise OrderingError(f"a tag with a row for its own source, process {source}")
-    return Tag(int(shape[2] or 0), source, time, destinations, rows), shape[6]
+    return Tag(int(shape[2] or 0), source, time, destinations, rows), bool(shape[3]), shape[7]
 
 
 def _join(numbers: list[int]) -> str:
@@ -86,3 +95,8 @@ def _check_rising(processes: list[int], size: int) -> None:
         raise OrderingError(
             f"a tag of {size} processes that names {processes}, which do not rise or are too many"
         )
+
+
+def _carries(tag: Tag, destination: int, recipient: int) -> bool:
+    """Does a recipient need this row?  Of those of the destinations it looks at its own only (S0-17).  -1: all need it."""
+    return recipient < 0 or destination == recipient or destination not in tag.destinations
