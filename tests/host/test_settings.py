@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from weft.fom import ObjectModel, parse_rid
 from weft.host.client.settings import client_settings
 from weft.host.server.guard import hash_password, read_password_file, verify_password
-from weft.host.settings import load_settings
+from weft.host.settings import MeshDdmSettings, load_settings, read_rid
+from weft.interest import Spaces, read_ddm_settings
 from weft.model.errors import ConnectionFailed, SettingsError
 from weft.model.records import RtiConfiguration
 
@@ -32,12 +36,29 @@ def test_flag_over_environment_over_file_over_default() -> None:
         ("[serve]\nprot = 1", {}, "no setting serve.prot"),
         ("[serve]\nport = 'x'", {}, "serve.port is 'x'; it must be of type int"),
         ("", {"WEFT_SERVE_PORT": "many"}, "WEFT_SERVE_PORT is 'many'"),
+        ("[ddm]\ndeclarations = 'all'", {}, "ddm.declarations is 'all'; it must be one of off, timed, regul"),
         ("", {"WEFT_SECURITY_CLEAR_TEXT_PASSWORDS": "maybe"}, "must be true or false"),
     ],
 )
 def test_a_bad_setting_is_named(text: str, environment: dict[str, str], said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         load_settings({}, environment, text, "weft.toml")
+
+
+def test_declarations_by_logical_time_with_and_without_a_rid_file(tmp_path: Path) -> None:
+    """S4-21: the setting is a form of the RID file, which travels with a federation."""
+    assert read_rid(MeshDdmSettings()) is None
+    spaces = Spaces(ObjectModel())
+    alone = read_rid(MeshDdmSettings(declarations="regulating"))
+    assert alone is not None
+    found = read_ddm_settings(parse_rid(alone), spaces)
+    assert (found.declarations, found.strategy) == ("Regulating", "Exact")
+    file = tmp_path / "two.rid"
+    file.write_text("(RTI (DataDistribution (StrategyToUse Simple)))")
+    both = read_rid(MeshDdmSettings(rid=str(file), declarations="timed"))
+    assert both is not None
+    found = read_ddm_settings(parse_rid(both), spaces)
+    assert (found.declarations, found.strategy) == ("Timed", "Simple")
 
 
 def test_where_a_client_connects() -> None:

@@ -6,7 +6,6 @@ takes texts and packets, gives findings and batches, and never reads a file or a
 
 from weft.fabric.channel import Channel
 from weft.fabric.clock import MatrixClock
-from weft.fabric.cost import Cost, cost
 from weft.fabric.domain_state import (
     Acknowledgement,
     Batch,
@@ -28,7 +27,7 @@ from weft.fabric.journal import Beyond, Changes, Saved
 from weft.fabric.plans import TOPOLOGIES, plan, write_domains
 from weft.fabric.release import ReleaseRule, kept_back, kept_names
 from weft.fabric.stamps import MatrixStamp, Packet, decode_packet, decode_stamp, encode_packet, encode_stamp
-from weft.fabric.topology import Hop, Topology
+from weft.fabric.topology import Cost, Hop, Topology, cost
 
 __all__ = [
     "TOPOLOGIES",

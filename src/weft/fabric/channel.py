@@ -349,16 +349,13 @@ class Channel(ServerRoutes):
         number = arrived.packet.number
         del state.waiting[arrived.sender][number]
         state.waiting_count -= 1
-        self._forget_waiting((state.domain, arrived.sender, number))
+        if self.durable:
+            key = (state.domain, arrived.sender, number)
+            if key in self._changes.waiting:
+                del self._changes.waiting[key]
+            else:
+                self._changes.waiting_removed.append(key)
         self._deliver(state, arrived)
-
-    def _forget_waiting(self, key: tuple[int, int, int]) -> None:
-        if not self.durable:
-            return
-        if key in self._changes.waiting:
-            del self._changes.waiting[key]
-        else:
-            self._changes.waiting_removed.append(key)
 
     def _keep(self, origin: int, payload: object) -> None:
         self._last += 1
@@ -372,8 +369,8 @@ class Channel(ServerRoutes):
     def _restore(self, saved: Saved) -> None:
         if saved.fingerprint and saved.fingerprint != self.fingerprint:
             raise FabricError(
-                f"the journal of {self.names[self.own]} was written under other domains; end it under those (all queues empty),"
-                " or start with an empty journal on all servers"
+                f"the journal of {self.names[self.own]} was written under other domains; finish those first"
+                " (`weft.fabric.change`), or start with an empty journal on all servers"
             )
         for state in self.states.values():
             told = {peer: when for (domain, peer), when in saved.told.items() if domain == state.domain}

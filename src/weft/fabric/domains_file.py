@@ -147,11 +147,14 @@ class _DomainsReading:
         self._agents()
         topology = Topology(tuple(self.addresses), self.groups)
         if not self.errors:
-            self._forest(topology)
+            found = faults(topology)
+            advice = smallest_repair(topology).message if found else ""
+            for fault in found:
+                message = f"{fault.message}; the smallest repair of the file: {advice}"
+                self._error(("domains", fault.domain), message)
             self._odd(topology)
-        errors = tuple(sorted(self.errors, key=self._by_line))
-        if errors:
-            return DomainsFindings(None, errors, tuple(self.warnings))
+        if self.errors:
+            return DomainsFindings(None, tuple(sorted(self.errors, key=self._line)), tuple(self.warnings))
         made = Domains(
             topology, self.addresses, self.ca, self.certificates, tuple(self.releases), self.agents
         )
@@ -167,10 +170,13 @@ class _DomainsReading:
     def _error(self, path: Path, message: str) -> None:
         self.errors.append(DomainsError(message, self._place(path)))
 
-    def _by_line(self, error: DomainsError) -> int:
+    def _line(self, error: DomainsError) -> int:
         return int(error.place.rpartition(":")[2]) if error.place != self.name else 0
 
-    def _table(self, path: Path, value: object, required: bool = False) -> dict[str, object]:
+    def _table(
+        self, path: Path, value: object, required: bool = False, keys: tuple[str, ...] = ()
+    ) -> dict[str, object]:
+        """The table there; `keys` are all that it may have, if they are given."""
         shown = ".".join(map(str, path))
         if value is None:
             if required:
@@ -179,7 +185,24 @@ class _DomainsReading:
         if not isinstance(value, dict):
             self._error(path, f"{shown} must be a table, [{shown}]")
             return {}
+        for key in value if keys else ():
+            if key not in keys:
+                self._error((*path, key), f"there is no key {key!r} here; there are {', '.join(keys)}")
         return value
+
+    def _text(self, path: Path, table: dict[str, object], key: str, what: str) -> str:
+        value = table.get(key)
+        if isinstance(value, str) and value:
+            return value
+        self._error((*path, key), f"{key} must name {what}")
+        return ""
+
+    def _server(self, path: Path, server: str, said: str) -> bool:
+        """Is it one of [servers]?"""
+        if server not in self.addresses:
+            hint = _hint(server, self.addresses)
+            self._error(path, f"{said} {server}, which is not in [servers]{hint}")
+        return server in self.addresses
 
     # Tables
 
@@ -213,14 +236,9 @@ class _DomainsReading:
                 continue
             seen: dict[str, None] = {}
             for at, server in enumerate(members):
-                if server not in self.addresses:
-                    hint = _hint(server, self.addresses)
-                    self._error(
-                        (*path, at), f"domain {name} has the server {server}, which is not in [servers]{hint}"
-                    )
-                elif server in seen:
+                if server in seen:
                     self._error((*path, at), f"domain {name} has server {server} twice")
-                else:
+                elif self._server((*path, at), server, f"domain {name} has the server"):
                     seen[server] = None
             self.groups[name] = tuple(seen)
 
@@ -233,26 +251,17 @@ class _DomainsReading:
     def _certificates(self) -> None:
         if "certificates" not in self.document:
             return
-        table = self._table(("certificates",), self.document["certificates"])
-        self._known(("certificates",), table, ("ca", "servers"))
-        self.ca = self._text(
-            ("certificates", "ca"), table.get("ca"), "the file of the authority all servers trust"
-        )
+        table = self._table(("certificates",), self.document["certificates"], keys=("ca", "servers"))
+        self.ca = self._text(("certificates",), table, "ca", "the file of the authority all servers trust")
         path = ("certificates", "servers")
         for server, entry in self._table(path, table.get("servers"), required=True).items():
             here = (*path, server)
-            if server not in self.addresses:
-                self._error(
-                    here,
-                    f"a certificate for {server}, which is not in [servers]{_hint(server, self.addresses)}",
-                )
-            entry = self._table(here, entry)
-            self._known(here, entry, ("cert", "key"))
-            cert = self._text(
-                (*here, "cert"), entry.get("cert"), f"the file with the certificate of {server}"
+            self._server(here, server, "a certificate for")
+            entry = self._table(here, entry, keys=("cert", "key"))
+            self.certificates[server] = Certificate(
+                self._text(here, entry, "cert", f"the file with the certificate of {server}"),
+                self._text(here, entry, "key", f"the file with the private key of {server}"),
             )
-            key = self._text((*here, "key"), entry.get("key"), f"the file with the private key of {server}")
-            self.certificates[server] = Certificate(cert, key)
         for server in self.addresses:
             if server not in self.certificates:
                 self._error(
@@ -263,17 +272,11 @@ class _DomainsReading:
         for name, entry in self._table(("agents",), self.document.get("agents")).items():
             path = ("agents", name)
             self._name(path, name, "agent")
-            entry = self._table(path, entry)
-            self._known(path, entry, ("server", "class"))
-            server = self._text(
-                (*path, "server"), entry.get("server"), f"the server that agent {name} lives on"
-            )
-            if server and server not in self.addresses:
-                self._error(
-                    (*path, "server"),
-                    f"agent {name} lives on {server}, which is not in [servers]{_hint(server, self.addresses)}",
-                )
-            program = self._text((*path, "class"), entry.get("class"), f"the class of agent {name}")
+            entry = self._table(path, entry, keys=("server", "class"))
+            server = self._text(path, entry, "server", f"the server that agent {name} lives on")
+            if server:
+                self._server((*path, "server"), server, f"agent {name} lives on")
+            program = self._text(path, entry, "class", f"the class of agent {name}")
             if program and not PROGRAM.fullmatch(program):
                 self._error(
                     (*path, "class"), f'the class of agent {name} must be like "package.module:Class"'
@@ -289,7 +292,7 @@ class _DomainsReading:
             return
         for at, rule in enumerate(rules):
             path = ("release", at)
-            self._known(path, rule, ("from", "to", "link", "keep"))
+            self._table(path, rule, keys=("from", "to", "link", "keep"))
             keep = self._keep(path, rule.get("keep"))
             if "link" in rule and not {"from", "to"} & rule.keys():
                 sender, receiver = self._link((*path, "link"), rule["link"])
@@ -334,28 +337,6 @@ class _DomainsReading:
         ):
             self._error(path, f"there is no link between {link[0]} and {link[1]}: no domain has both")
         return link[0], link[1]
-
-    def _known(self, path: Path, table: dict[str, object], keys: tuple[str, ...]) -> None:
-        for key in table:
-            if key not in keys:
-                self._error((*path, key), f"there is no key {key!r} here; there are {', '.join(keys)}")
-
-    def _text(self, path: Path, value: object, what: str) -> str:
-        if isinstance(value, str) and value:
-            return value
-        self._error(path, f"{path[-1]} must name {what}")
-        return ""
-
-    # The whole
-
-    def _forest(self, topology: Topology) -> None:
-        found = faults(topology)
-        if found:
-            advice = smallest_repair(topology).message
-            for fault in found:
-                self._error(
-                    ("domains", fault.domain), f"{fault.message}; the smallest repair of the file: {advice}"
-                )
 
     def _odd(self, topology: Topology) -> None:
         for domain, members in topology.domains.items():

@@ -120,9 +120,8 @@ def _close(parent: dict[Vertex, Vertex | None], one: Vertex, other: Vertex) -> l
             vertex = parent[vertex]
         return way
 
-    ring = (
-        up(one)[::-1] + up(other)[:-1]
-    )  # from the start down to one, over to the other, back up to just below the start
+    # From the start down to one, over to the other, back up to just below the start.
+    ring = up(one)[::-1] + up(other)[:-1]
     turned = ring[1:] + ring[:1]  # begins with a server and ends with the domain it began in
     return [name for _, name in turned]
 

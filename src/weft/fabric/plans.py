@@ -36,16 +36,12 @@ def plan(servers: int, topology: str, domain_size: int | None = None) -> Topolog
                 f"flat is one domain of all {servers} servers; a domain size of {domain_size} needs bus, daisy or tree"
             )
         return Topology(names, {"D1": names})
-    size = default_size(servers, topology) if domain_size is None else domain_size
+    root = round(servers ** (1 / 3)) if topology == "tree" else isqrt(servers)
+    size = max(LEAST_SIZE[topology], root) if domain_size is None else domain_size
     if size < LEAST_SIZE[topology]:
         raise SettingsError(f"the domain size of a {topology} is at least {LEAST_SIZE[topology]}, not {size}")
     groups = {"bus": _bus, "daisy": _daisy, "tree": _tree}[topology](names, size)
     return Topology(names, {f"D{number}": group for number, group in enumerate(groups, 1)})
-
-
-def default_size(servers: int, topology: str) -> int:
-    root = round(servers ** (1 / 3)) if topology == "tree" else isqrt(servers)
-    return max(LEAST_SIZE[topology], root)
 
 
 def _chunks(names: tuple[str, ...], size: int) -> list[tuple[str, ...]]:
@@ -86,10 +82,7 @@ def write_domains(topology: Topology, comment: str = "") -> str:
     lines.append("[servers]")
     lines += [f'{name} = "127.0.0.1:{FIRST_PORT + at}"' for at, name in enumerate(topology.servers)]
     lines += ["", "[domains]"]
-    lines += [_domain_line(domain, members) for domain, members in topology.domains.items()]
+    for domain, members in topology.domains.items():
+        quoted = ", ".join(f'"{name}"' for name in members)
+        lines.append(f"{domain} = [{quoted}]")
     return "\n".join(lines) + "\n"
-
-
-def _domain_line(domain: str, members: tuple[str, ...]) -> str:
-    quoted = ", ".join(f'"{name}"' for name in members)
-    return f"{domain} = [{quoted}]"

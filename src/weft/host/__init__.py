@@ -9,8 +9,7 @@ from weft.host.in_process.embedded import (
     shared_node,
     stop_recording,
 )
-from weft.host.in_process.event_channels import open_channel
-from weft.host.in_process.mesh_nodes import stop_node
+from weft.host.in_process.mesh_nodes import open_channel, stop_node
 
 __all__ = [
     "Connection",

@@ -36,6 +36,7 @@ class Port(IntEnum):
     FEDERATIONS = 1
     AGENTS = 2
     EVENTS = 3  # of event channels; never by the causal class
+    CHANGE = 4  # how far servers are that change over to other domains; never by the causal class
 
 
 class Resident(Protocol):
@@ -43,48 +44,37 @@ class Resident(Protocol):
 
     def received(self, sender: str, payload: bytes, now: float) -> None:
         """A message for this port, from that node."""
-        ...
 
     def lost(self, node: str, why: str, now: float) -> None:
         """That node has gone, or there is no way to it; said once, until it is found again."""
-        ...
 
     def found(self, node: str, restarted: bool, now: float) -> None:
         """That node can be reached (again); `restarted`: its process is another than the one last heard of."""
-        ...
 
 
 class Carrier(Protocol):
     @property
     def name(self) -> str:
         """The node that this is the carrier of."""
-        ...
 
     @property
     def nodes(self) -> tuple[str, ...]:
         """All nodes of the topology, this one too, in the order of the domains file."""
-        ...
 
     def settle(self, port: Port, resident: Resident) -> None:
         """From now on it gets what comes for that port."""
-        ...
 
     def send(self, node: str, port: Port, kind: ServiceClass, payload: bytes) -> bool:
         """To another node.  A causal message to a node that is away waits for it; others to such a node are lost: False."""
-        ...
 
     def cast(self, nodes: tuple[str, ...], groups: tuple[str, ...], port: Port, payload: bytes) -> None:
         """At best effort to these nodes, which listen to one of these multicast groups each; one by one if that cannot be."""
-        ...
 
     def listen(self, groups: frozenset[str]) -> None:
         """To these multicast groups, and to no others."""
-        ...
 
     def keep(self, key: str, value: bytes | None) -> None:
         """Write down a value that survives a crash (None: forget it), with the next commit."""
-        ...
 
     def kept(self, prefix: str) -> dict[str, bytes]:
         """What an earlier process of this node kept under keys that begin so, in the order of the keys."""
-        ...

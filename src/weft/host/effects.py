@@ -139,23 +139,18 @@ class EffectHost(Protocol):
 
     def carry(self, effect: Carried) -> None:
         """Send or keep what is for other nodes."""
-        ...
 
     def alarm(self, effect: Alarm) -> None:
         """See to it that the node is ticked then."""
-        ...
 
     def write_report(self, effect: Record) -> None:
         """Append a line to a file of service reports."""
-        ...
 
     def keep(self, effect: Store | Fetch) -> None:
         """Write or read a save, and tell the node how it went, now or later."""
-        ...
 
     def tell(self, effect: Notice) -> None:
         """Say something to whoever runs the node."""
-        ...
 
 
 class PendingCall:

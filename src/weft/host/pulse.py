@@ -25,9 +25,8 @@ QUIET: Final = 2.0
 """Seconds without a word, after which it is looked whether the other machine is there."""
 _IDLE: Final = 3  # seconds without traffic before the system asks
 _PROBES: Final = 5  # one a second: GONE in all
-_LOOKS: Final = (
-    4  # so often at least it was looked: a program that was itself stopped knows nothing of the time between
-)
+# So often at least it was looked: a program that was itself stopped knows nothing of the time between.
+_LOOKS: Final = 4
 _INFO: Final = struct.Struct("=8B13I")
 _SINCE_SENT: Final = 8 + 9
 _SINCE_RECEIVED: Final = 8 + 12

@@ -13,9 +13,11 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import get_type_hints
 
 from weft.fom import parse_rid
 from weft.host.log import FORMS
+from weft.interest.ddm_settings import DECLARATIONS, EXACT, SYNCHRONIZED
 from weft.model.errors import SettingsError
 from weft.model.records import Source
 
@@ -129,13 +131,17 @@ class MeshDdmSettings:
     """Data distribution management between nodes; see docs/explanation/ddm.md."""
 
     rid: str = ""  # a RID file: strategy, partitions and channels of the federations that are created here
-    multicast_port: int = (
-        0  # of the groups, where a RID file asks for UDPmulticast; 0: the node's own port number
-    )
+    multicast_port: int = 0  # of the groups, where a RID file asks for UDPmulticast; 0: the node's own
     multicast_interface: str = ""  # the address of a network interface; none: that of the node
     multicast_hops: int = 1  # 1: this network only
+    declarations: str = (
+        ""  # which go by logical time in federations created here: "timed" or "regulating"; none: few
+    )
 
     def __post_init__(self) -> None:
+        if self.declarations.lower() not in ("", *[one.lower() for one in DECLARATIONS]):
+            known = ", ".join(one.lower() for one in DECLARATIONS)
+            raise SettingsError(f"ddm.declarations is {self.declarations!r}; it must be one of {known}")
         _check_port("ddm.multicast_port", self.multicast_port, "the node's own")
         if not 0 <= self.multicast_hops < 256:
             raise SettingsError(f"ddm.multicast_hops is {self.multicast_hops}; it must be from 0 to 255")
@@ -146,9 +152,7 @@ class ChannelSettings:
     """How urgently callbacks are handed over; see docs/explanation/urgency.md."""
 
     schedule: str = ""  # a schedule file: how urgent classes are for federates that join here
-    deadlines: bool = (
-        False  # the period of an operation of the schedule is also the deadline of its callbacks
-    )
+    deadlines: bool = False  # the period of an operation of the schedule is the deadline of its callbacks
     window: int = 16  # callbacks under way to a federate in another language, once some are urgent for it
 
     def __post_init__(self) -> None:
@@ -206,16 +210,7 @@ class Settings:
         return self.record.directory or self.serve.run_directory
 
 
-_SECTIONS: dict[str, type] = {
-    "serve": ServeSettings,
-    "limits": LimitSettings,
-    "security": SecuritySettings,
-    "fabric": FabricSettings,
-    "ddm": MeshDdmSettings,
-    "channel": ChannelSettings,
-    "record": RecordSettings,
-    "console": ConsoleSettings,
-}
+_SECTIONS: dict[str, type] = get_type_hints(Settings)
 
 
 def load_settings(
@@ -224,7 +219,11 @@ def load_settings(
     """`flags` by place ("serve.port"); None where a flag was not given."""
     chosen: dict[str, dict[str, object]] = {section: {} for section in _SECTIONS}
     _take_file(chosen, text, file_name)
-    _take_environment(chosen, environment)
+    for section in _SECTIONS:
+        for key, kind in _kinds(section).items():
+            variable = f"WEFT_{section}_{key}".upper()
+            if variable in environment:
+                chosen[section][key] = _parse(variable, environment[variable], kind)
     for place, value in flags.items():
         if value is not None:
             section, key = place.split(".")
@@ -234,10 +233,13 @@ def load_settings(
 
 def read_rid(ddm: MeshDdmSettings) -> Source | None:
     """The RID file, if one is named.  It is understood where a federation is created; here it is only checked to be one."""
+    said = f"({SYNCHRONIZED} {ddm.declarations})" if ddm.declarations else ""
     if not ddm.rid:
-        return None
+        # Nothing else is other than without a RID file.
+        text = f"(RTI (DataDistribution (StrategyToUse {EXACT}) {said}))"
+        return Source("ddm.declarations", text.encode()) if said else None
     try:
-        source = Source(ddm.rid, Path(ddm.rid).read_bytes())
+        source = Source(ddm.rid, Path(ddm.rid).read_bytes() + f"\n{said}\n".encode() * bool(said))
     except OSError as error:
         raise SettingsError(f"ddm.rid: {ddm.rid}: {error.strerror or error}") from error
     parse_rid(source)
@@ -267,14 +269,6 @@ def _take_file(chosen: dict[str, dict[str, object]], text: str, name: str) -> No
                     f"{name}: {section}.{key} is {value!r}; it must be of type {kinds[key].__name__}"
                 )
             chosen[section][key] = value
-
-
-def _take_environment(chosen: dict[str, dict[str, object]], environment: Mapping[str, str]) -> None:
-    for section in _SECTIONS:
-        for key, kind in _kinds(section).items():
-            variable = f"WEFT_{section}_{key}".upper()
-            if variable in environment:
-                chosen[section][key] = _parse(variable, environment[variable], kind)
 
 
 def _parse(variable: str, text: str, kind: type[bool | int | float | str]) -> object:

@@ -411,7 +411,7 @@ def test_a_signal_handler_may_not_call(file: Path) -> None:
         except RTIinternalError as error:
             refused.append(error)
 
-    drive = running(file, "S1")._drive
+    drive = running(file, "S1").drive
     before = signal.signal(signal.SIGUSR1, handler)
     try:
         with drive.mutex:

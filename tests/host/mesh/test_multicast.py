@@ -74,6 +74,7 @@ until(lambda: "big" in ears_one.heard, "a value that fits into no datagram")
 print(json.dumps({
     "groups": {name: groups(node) for name, node in nodes.items()},
     "heard": [sorted(ears_one.heard), sorted(ears_two.heard)],
+    "sent": [rti.query_survey(["fabric"])["fabric"] for rti, _ in made],
 }))
 for rti, _ in made:
     rti.resign_federation_execution(weft.ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST)
@@ -114,3 +115,8 @@ def test_three_nodes_and_their_groups(tmp_path: Path) -> None:
     one, two = result["heard"]
     assert one == sorted(["big", *(f"{kind} {n}" for kind in ("both", "low") for n in range(20))])
     assert two == sorted(f"both {n}" for n in range(20))
+    counted = [(one["group_datagrams"], one["group_bytes"]) for one in result["sent"]]
+    assert counted[:2] == [(0, 0), (0, 0)]
+    datagrams, sent_bytes = counted[2]
+    assert 40 <= datagrams <= 20 + 20 * 8  # one for each group that is listened to
+    assert sent_bytes > 22 * datagrams  # at least the head

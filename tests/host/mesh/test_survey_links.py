@@ -17,7 +17,7 @@ from support.surveys import asked, look_through
 from weft import CallbackModel, FederateAmbassador, RTIambassador
 from weft.fabric import Topology
 from weft.host.carrier import Port, ServiceClass
-from weft.host.mesh.survey import fabric_facts
+from weft.host.observing.survey import fabric_facts
 
 __all__ = ["file"]  # a fixture
 

@@ -22,8 +22,7 @@ from weft import CallbackModel, FederateAmbassador, HLAinteger64Time, RTIambassa
 from weft.cli.data import object_model
 from weft.host.log import JSON, TEXT, Log
 from weft.host.observing import tracing
-from weft.host.observing.call_log import log_call
-from weft.host.observing.call_watch import WATCHED, CallWatch, WatchedCall
+from weft.host.observing.call_watch import WATCHED, CallWatch, WatchedCall, log_call
 from weft.host.settings import load_settings
 from weft.kernel import Callback
 from weft.model.enums import ResignAction

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from support.memory_recordings import MemoryRecordings
 from support.recording_ambassador import Recorder
 from support.server_in_thread import eventually, serving
 from support.simulated_federates import handles
@@ -17,7 +18,6 @@ from support.traffic_of_every_kind import World
 from weft import CallbackModel, ResignAction, RTIambassador
 from weft.cli.terminal.facts_lines import recording_texts
 from weft.host.in_process.embedded import EmbeddedNode
-from weft.host.recording.recording import MemoryRecordings
 from weft.kernel.recording import call_rows, callback_rows, message_rows, order_rows
 from weft.model.time import HLAinteger64Interval, HLAinteger64Time
 from weft.recorder.book import Book
@@ -187,10 +187,10 @@ def test_lost_rows_are_told_in_the_log_the_run_and_the_status(
 ) -> None:
     """docs/how-to/recording.md: rows that were dropped are counted where a reader of the run, or of `weft status`, sees them."""
 
-    def planted(*_: Any) -> None:
+    def planted(*_: Any, **__: Any) -> None:
         raise Planted("planted")
 
-    monkeypatch.setattr(call_rows, "_called", planted)
+    monkeypatch.setattr(call_rows, "note", planted)
     with serving(record=str(tmp_path)) as server:
         rti = RTIambassador()
         rti.connect(Recorder(), CallbackModel.EVOKED, server.address())

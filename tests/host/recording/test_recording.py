@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 import weft
 from host.server.test_lanes import FOM, World, steps
 from support.federation import Federation
+from support.memory_recordings import MemoryRecordings, to_table
 from support.server_in_thread import WAIT, eventually, serving
 from support.timed_federation import EVENT, Timed
 from weft.channel import Happening
@@ -34,7 +35,7 @@ from weft.host.recording.files import (
     folder_name,
     open_run_folder,
 )
-from weft.host.recording.recording import MemoryRecordings, NodeRecordings, RunWriter, clock_offset
+from weft.host.recording.recording import NodeRecordings, RunWriter, clock_offset
 from weft.host.recording.runs import find_runs, open_run
 from weft.recorder import COLUMNS, KINDS, VERSION, Book, BookBatch
 from weft.wire.codec.packed import fields_of
@@ -448,8 +449,6 @@ def test_a_book_forgets_shapes_and_learns_them_again(monkeypatch: pytest.MonkeyP
     last = book.take()
     assert last is not None
     taken.append(last)
-    from weft.host.recording.columns import to_table
-
     details = [text for batch in taken for text in to_table(batch, 1, 0)["detail"].to_pylist()]
     assert details == [str(number) for number in range(120_000)]
     assert len(book.shapes) <= 50_000

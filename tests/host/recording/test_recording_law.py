@@ -14,9 +14,9 @@ import pytest
 
 from support import simulated_nodes
 from support.federation import Federation
+from support.memory_recordings import MemoryRecordings
 from support.small_fom import fom
 from weft import OrderType
-from weft.host.recording.recording import MemoryRecordings
 
 CLASSES = ("Event", "Event.Fire", "Event.Fire.BigFire", "Command")
 PARAMETERS = {

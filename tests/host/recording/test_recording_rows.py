@@ -13,12 +13,12 @@ import pytest
 import weft
 from host.server.test_lanes import FOM
 from support import small_fom as model
+from support.memory_recordings import MemoryRecordings
 from support.recording_ambassador import Recorder
 from support.server_in_thread import serving
 from support.simulated_federates import NAME, Seat, handles
 from support.strategy_federates import DIMENSIONS, REGIONS, SPACES, SPAN, places, rid
 from weft.host.causes import AnsweredCauses, Causes, NamedCauses
-from weft.host.recording.recording import MemoryRecordings
 from weft.host.recording.runs import find_runs, open_run
 from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork
 from weft.wire.codec.packed import fields_of

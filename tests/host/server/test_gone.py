@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from host.server.test_serving import _certificate
 from support.federate_process import Process
 from support.server_in_thread import WAIT, Cutter, Talker, eventually, serving
+from support.session_pipe import SessionPipe
 from weft import HLAfloat64Time, ResignAction
 from weft.cli.terminal.facts import SurveyAnswer, picture_of
 from weft.cli.terminal.facts_lines import headline, state_texts
@@ -25,7 +26,6 @@ from weft.host.pulse import GONE, Pulse, gone_by, is_unanswered
 from weft.host.server import server as server_module
 from weft.host.settings import LimitSettings
 from weft.model.errors import ConnectionFailed, FederateNameAlreadyInUse, NotConnected
-from weft.wire.session.pipe import SessionPipe
 from weft.wire.session.state import Action, SessionSettings, State
 
 SOON = "FED_TIMEOUT_RECONNECT=1,FED_TIMEOUT_HEART=1,FED_INT_HEART=0.2,FedPro.resume.retryDelayMillis=100"

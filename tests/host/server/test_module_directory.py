@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.foreign_client import Foreign
 from support.server_in_thread import serving
 from weft.cli.data import object_model
-from weft.host.server.module_directory import NoModule, from_directory, plain_name
+from weft.host.server.unpacking import NoModule, from_directory, plain_name
 from weft.host.settings import ServeSettings
 from weft.model.errors import SettingsError
 from weft.wire.codec.values import ModuleUrl

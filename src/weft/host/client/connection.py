@@ -49,7 +49,7 @@ from weft.wire.codec.hot import EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE, SEND
 from weft.wire.codec.hot_callbacks import HotCallbacks
 from weft.wire.codec.packed import advance_number, encode_advance, encode_hot_call
 from weft.wire.errors import ProtocolError
-from weft.wire.own.urgent_fields import read_urgent
+from weft.wire.own.fields import read_urgent
 from weft.wire.protobuf import WireError
 from weft.wire.session.client import ClientSession
 from weft.wire.session.frames import CALL_RESPONSE, HEADER_SIZE, LAST_NUMBER, FrameReader
@@ -112,11 +112,11 @@ class RemoteNode:
                 f"the operator key was not sent to {self._settings.where}, since others could read it: use the "
                 "server's TLS port, or steer from the machine of the server"
             )
-        configuration = self._configuration
+        told = [SORTS_CALLBACKS, ASK_LIMITS]  # other RTIs know nothing of it
         if self._settings.async_updates:
-            # Weft then gathers the answers that nobody waits for; other RTIs know nothing of it.
-            configuration = _told(configuration, GATHER_ANSWERS)
-        configuration = _told(_told(configuration, SORTS_CALLBACKS), ASK_LIMITS)
+            told.append(GATHER_ANSWERS)  # those that nobody waits for
+        settings = "\n".join([self._configuration.additional_settings, *told]).strip()
+        configuration = replace(self._configuration, additional_settings=settings)
         try:
             result = connection.call("connect", (configuration, self._credentials))
             assert isinstance(result, ConfigurationResult)
@@ -134,11 +134,6 @@ def _require_bytes(values: object, tag: object) -> None:
     for value in (*(values.values() if isinstance(values, Mapping) else ()), tag):
         if type(value) is not bytes:
             raise TypeError(f"values and tags are bytes, not {type(value).__name__}; encode it first")
-
-
-def _told(configuration: RtiConfiguration, what: str) -> RtiConfiguration:
-    told = f"{configuration.additional_settings}\n{what}".strip()
-    return replace(configuration, additional_settings=told)
 
 
 class RemoteConnection:
@@ -164,9 +159,7 @@ class RemoteConnection:
         self._advance_refused = False
         self._gathered = 0
         self._attempt = ""  # how the last attempt to connect again failed
-        self.names_causes = (
-            False  # the RTI records, and wants to know what causes a call (`weft.host.causes`)
-        )
+        self.names_causes = False  # the RTI records, and wants to know what causes a call (`host.causes`)
         self._handling: Callback | None = None  # what the federate took last, if so
         self._first = b""  # how the server's first words begin, until there is a session
         self._stream = open_stream(settings)
@@ -218,17 +211,14 @@ class RemoteConnection:
                     self._send()
                     self._read_what_is_there()
                 if self._session.state is not _RUNNING:
-                    self._await_connection(service)
+                    # Who sends without waiting for answers waits as well, or would never hear of it.
+                    self._wait_for(_CONNECTED, None)
+                    if not self._has_come(_CONNECTED):
+                        raise self._not_answered(service)
                 return None if len(arguments) < 4 else self._later(sequence, number)
-            self._wanted.add(sequence)
-            self._wait_for(sequence, None)
-            self._wanted.discard(sequence)
-            answer = self._answers.pop(sequence, None)
+            answer = self._await_answer(sequence)
         if answer is None:
-            raise NotConnected(
-                f"{service} was not answered, since the session with {self._settings.where} is over: "
-                f"{self._session.ending}"
-            )
+            raise self._not_answered(service)
         if answer in _EMPTY:
             return None
         value = self._codec.decode_response(number, answer)
@@ -254,14 +244,18 @@ class RemoteConnection:
         except (WireError, TypeError, AttributeError, ValueError) as error:
             raise RTIinternalError(f"{service} cannot be sent with these arguments: {error}") from error
 
-    def _await_connection(self, service: str) -> None:
-        """There is no connection: who sends without waiting for answers waits as well, or would never hear of it."""
-        self._wait_for(_CONNECTED, None)
-        if self._session.state is _TERMINATED:
-            raise NotConnected(
-                f"{service} was not answered, since the session with {self._settings.where} is over: "
-                f"{self._session.ending}"
-            )
+    def _not_answered(self, service: str) -> NotConnected:
+        where = self._settings.where
+        return NotConnected(
+            f"{service} was not answered, since the session with {where} is over: {self._session.ending}"
+        )
+
+    def _await_answer(self, sequence: int) -> bytes | None:
+        """None if the session ends before."""
+        self._wanted.add(sequence)
+        self._wait_for(sequence, None)
+        self._wanted.discard(sequence)
+        return self._answers.pop(sequence, None)
 
     def advance_refused(self) -> bool:
         """Was the last request to advance refused, which nobody has waited for?  Told once."""
@@ -295,10 +289,7 @@ class RemoteConnection:
     def _await_late(self, sequence: int, late: LateAnswer) -> bytes:
         with self._lock:
             if not late.has_come():
-                self._wanted.add(sequence)
-                self._wait_for(sequence, None)
-                self._wanted.discard(sequence)
-                found = self._answers.pop(sequence, b"")
+                found = self._await_answer(sequence)
                 if found:
                     late.put(found)
             if not late.has_come():
@@ -320,15 +311,12 @@ class RemoteConnection:
         if callback is None:
             return None
         if self._unanswered and callback.method in PAUSES:
-            self._answer_pause()
+            # The RTI refuses calls once the federate knows that it is to save, so it is told when that is.
+            with self._lock:
+                self._session.send_callback_response(self._unanswered.popleft(), CALLBACK_SUCCEEDED)
         if self.names_causes:
             self._handling = callback
         return callback
-
-    def _answer_pause(self) -> None:
-        """The RTI refuses calls once the federate knows that it is to save, so it is told when that is."""
-        with self._lock:
-            self._session.send_callback_response(self._unanswered.popleft(), CALLBACK_SUCCEEDED)
 
     def pending(self) -> bool:
         return self._inbox.pending()
@@ -403,16 +391,12 @@ class RemoteConnection:
             due = self._session.next_deadline()
             if deadline is not None:
                 due = min(due, deadline)
-            if not self._read(max(0.0, due - now)) and time.monotonic() - now >= _NAPPED:
-                self._check_pulse()
+            if not self._read(max(0.0, due - now)) and self._session.state is _RUNNING:
+                after = time.monotonic()
+                if after - now >= _NAPPED and self._stream.is_gone(after):
+                    self._lost(after)  # there is no machine at the other end any more
             if time.monotonic() >= self._session.next_deadline():
                 self._tick()
-
-    def _check_pulse(self) -> None:
-        """Nothing has come for a while: is there still a machine at the other end?"""
-        now = time.monotonic()
-        if self._session.state is _RUNNING and self._stream.is_gone(now):
-            self._lost(now)
 
     def _read(self, patience: float) -> bool:
         """Read once, without the lock, so that others may send or look meanwhile.  Has something come?"""
@@ -511,33 +495,24 @@ class RemoteConnection:
         elif granted is not None:
             self._inbox.put(Callback(0, "time_advance_grant", (granted,), frame.sequence))
         else:
-            found = self._codec.decode_callback(frame.payload)
-            delivery = delivery_from(found[0], found[1])
+            method, arguments = self._codec.decode_callback(frame.payload)
+            delivery = delivery_from(method, arguments)
             urgent = read_urgent(frame.payload)
             if urgent is None:
                 brings = delivery is not None and not isinstance(delivery, Removal)
                 number = frame.sequence if brings else 0
-                self._inbox.put(Callback(0, found[0], found[1], number, delivery))
+                self._inbox.put(Callback(0, method, arguments, number, delivery))
             else:
                 priority, order, dynamic, sub, watched = urgent
-                ticket = frame.sequence if watched else 0
+                ticket, number = (frame.sequence, 0) if watched else (0, frame.sequence)
                 self._inbox.put(
                     UrgentCallback(
-                        0,
-                        found[0],
-                        found[1],
-                        priority,
-                        order,
-                        dynamic,
-                        sub,
-                        ticket,
-                        0 if watched else frame.sequence,
-                        delivery,
+                        0, method, arguments, priority, order, dynamic, sub, ticket, number, delivery
                     )
                 )
                 if watched:
                     return  # it is answered when the federate has dealt with it
-            if found[0] in PAUSES:
+            if method in PAUSES:
                 self._unanswered.append(frame.sequence)
                 return
         self._session.send_callback_response(frame.sequence, CALLBACK_SUCCEEDED)

@@ -28,9 +28,7 @@ class ClientSettings:
     protocol: str = "tcp"  # tcp, tls, websocket or websocketsecure
     timeout: float = 180.0  # seconds that connecting may take
     heartbeat: float = 5.0  # seconds between signs of life while nothing else is sent
-    silence: float = (
-        30.0  # seconds for which a server may leave signs of life unanswered whose machine is there
-    )
+    silence: float = 30.0  # seconds that a server may leave signs of life unanswered whose machine is there
     reconnect: float = 12.0  # seconds for which a broken connection is tried to resume; calls wait so long
     retry: float = 1.0  # from one attempt to resume to the next; in milliseconds, 1000 for 1 s
     async_updates: bool = False  # updates, interactions and requests for time do not wait for answers
@@ -73,10 +71,7 @@ def client_settings(
     configuration: RtiConfiguration, environment: Mapping[str, str]
 ) -> tuple[ClientSettings, RtiConfiguration]:
     """How to connect, and the configuration that is left for the RTI."""
-    settings = ClientSettings()
-    settings = _apply(
-        settings, pairs(environment.get("FEDPRO_CLIENT_SETTINGS", "")), "FEDPRO_CLIENT_SETTINGS"
-    )
+    settings = _from_environment(ClientSettings(), environment, "FEDPRO_CLIENT_SETTINGS")
     settings = _address(settings, configuration.rti_address)
     ours, theirs = [], []
     for key, value in pairs(configuration.additional_settings):
@@ -87,9 +82,7 @@ def client_settings(
         else:
             theirs.append(f"{key}={value}")
     settings = _apply(settings, ours, "the additional settings")
-    settings = _apply(
-        settings, pairs(environment.get("FEDPRO_CLIENT_OVERRIDES", "")), "FEDPRO_CLIENT_OVERRIDES"
-    )
+    settings = _from_environment(settings, environment, "FEDPRO_CLIENT_OVERRIDES")
     if settings.protocol not in DEFAULT_PORTS:
         raise ConnectionFailed(
             f"connect.protocol is {settings.protocol!r}; this client speaks {' and '.join(DEFAULT_PORTS)}"
@@ -109,6 +102,10 @@ def pairs(text: str) -> list[tuple[str, str]]:
         if key:
             found.append((key.strip(), value.strip()))
     return found
+
+
+def _from_environment(settings: ClientSettings, environment: Mapping[str, str], name: str) -> ClientSettings:
+    return _apply(settings, pairs(environment.get(name, "")), name)
 
 
 def _apply(settings: ClientSettings, pairs: list[tuple[str, str]], where: str) -> ClientSettings:

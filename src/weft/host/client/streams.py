@@ -227,9 +227,7 @@ def tls_context(settings: ClientSettings) -> ssl.SSLContext:
 def unreachable(error: OSError) -> str:
     said = f"{error.strerror or error}"
     if isinstance(error, ConnectionRefusedError):
-        ports = ", ".join(
-            f"{port} for {kind}" for kind, port in DEFAULT_PORTS.items() if kind in ("tcp", "tls")
-        )
+        ports = ", ".join(f"{DEFAULT_PORTS[kind]} for {kind}" for kind in ("tcp", "tls"))
         return f"{said}: nobody listens there. Is `weft serve` running, and at this port ({ports}, unless it was told otherwise)?"
     if isinstance(error, socket.gaierror):
         return f"{said}: check the name of the host"
@@ -250,10 +248,7 @@ def not_opened(error: Exception, settings: ClientSettings) -> str:
             f"the certificate is not from an authority that is trusted here ({why}): name the file of its authority, "
             "FedPro.keystore.path=ca.pem in the additional settings (docs/how-to/tls.md)"
         )
-    if isinstance(error, (ssl.SSLError, ConnectionError, TimeoutError)) and settings.protocol in (
-        "tls",
-        "websocketsecure",
-    ):
+    if isinstance(error, (ssl.SSLError, ConnectionError, TimeoutError)) and settings.secure:
         plain = "ws" if settings.protocol == "websocketsecure" else "tcp"
         return f"{said}: there is no TLS at this port, it seems; try {plain}://{address}, or the port of weft serve --tls-port"
     if settings.protocol == "websocket":

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from weft.fom import MAX_SIZE, Module, ObjectModel, merge, parse_module
+from weft.fom import MAX_SIZE, ObjectModel, merge, parse_module
 from weft.model.errors import CouldNotOpenFOM
 from weft.model.records import Source
 
@@ -48,10 +48,6 @@ def read_sources(designators: Designator | Iterable[Designator]) -> tuple[Source
     return tuple(read_source(one) for one in designators)
 
 
-def load_modules(designators: Iterable[Designator]) -> list[Module]:
-    return [parse_module(source) for source in read_sources(designators)]
-
-
 def load_fom(*designators: Designator) -> ObjectModel:
     """The object model of these files merged with the standard MIM, ready to encode and decode."""
-    return merge(load_modules(designators))
+    return merge([parse_module(source) for source in read_sources(designators)])

@@ -21,14 +21,13 @@ import contextlib
 import hashlib
 import os
 import re
-import secrets
 import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
 from weft.host.files import cbor
-from weft.host.files.private import make_private, private
+from weft.host.files.private import make_private, write_whole
 from weft.kernel import Effect, Fetch, Node, Store
 from weft.model.errors import WeftError
 from weft.model.log_text import ERROR, LogText
@@ -49,11 +48,9 @@ class Saves(Protocol):
 
     def write(self, federation: str, label: str, data: object) -> None:
         """Keep it, in place of an earlier one of that label; raises SaveError."""
-        ...
 
     def read(self, federation: str, label: str) -> object:
         """What was kept; raises SaveError if there is nothing, or nothing sound."""
-        ...
 
 
 def pack(federation: str, label: str, data: object) -> bytes:
@@ -102,25 +99,14 @@ class SaveDirectory:
 
     def write(self, federation: str, label: str, data: object) -> None:
         path = self.path(federation, label)
-        draft = path.with_name(f".{path.stem}.{secrets.token_hex(4)}.draft")
         try:
             make_private(path.parent)
-            self._check_room(path)
-            try:
-                with open(draft, "xb", opener=private) as file:
-                    file.write(pack(federation, label, data))
-                    file.flush()
-                    os.fsync(file.fileno())
-                draft.replace(path)
-            finally:
-                draft.unlink(missing_ok=True)
+            if self.most and not path.exists() and len(list(path.parent.glob("*.weftsave"))) >= self.most:
+                raise SaveError(f"{path.parent} has {self.most} saves (limits.saves); remove some")
+            write_whole(path, pack(federation, label, data))
             _sync_directory(path.parent)
         except OSError as error:
             raise SaveError(f"{path}: {error.strerror or error}; the save is not kept") from error
-
-    def _check_room(self, path: Path) -> None:
-        if self.most and not path.exists() and len(list(path.parent.glob("*.weftsave"))) >= self.most:
-            raise SaveError(f"{path.parent} has {self.most} saves (limits.saves); remove some")
 
     def read(self, federation: str, label: str) -> object:
         path = self.path(federation, label)

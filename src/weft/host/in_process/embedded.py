@@ -22,6 +22,7 @@ from weft.host.files.schedules import class_schedule, read_schedule
 from weft.host.observing.service_reports import ReportFiles
 from weft.host.observing.survey import EmbeddedSurroundings
 from weft.host.recording.recording import NodeRecordings
+from weft.host.settings import MeshDdmSettings, read_rid
 from weft.kernel import (
     Alarm,
     Callback,
@@ -44,7 +45,8 @@ class EmbeddedNode:
     """One node; everything that connects to the same object can meet in a federation.
 
     Saves go to `save_directory`, which is made when the first one is asked for.  `schedule`: how urgent classes are for federates
-    that join here, a plan or its file (docs/explanation/urgency.md).
+    that join here, a plan or its file (docs/explanation/urgency.md).  `declarations`: "timed" or "regulating", if those of
+    classes without dimensions are to go by logical time in federations that are created here (docs/explanation/ddm-sync.md).
     """
 
     def __init__(
@@ -53,9 +55,11 @@ class EmbeddedNode:
         save_directory: str | Path = DEFAULT_DIRECTORY,
         run_directory: str = "runs",
         schedule: str | Path | SchedulePlan = "",
+        declarations: str = "",
     ) -> None:
         run = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"  # made only if something is written there
-        self._node = Node(name, reports=str(Path(run_directory).absolute() / "embedded" / run))
+        reports = str(Path(run_directory).absolute() / "embedded" / run)
+        self._node = Node(name, reports=reports, rid=read_rid(MeshDdmSettings(declarations=declarations)))
         self._node.schedule = (
             class_schedule(schedule) if isinstance(schedule, SchedulePlan) else read_schedule(schedule)
         )

@@ -8,7 +8,7 @@ is touched only by the thread that holds the mutex of its node.  There are two w
     by the loop       (SingleThreaded, Cooperative, Immediate) consumers are called with the mutex, one at a time, by the thread
                       that pushes, by the one that waits, or, when there is neither, by the attendant.  A consumer may push,
                       register, connect.  It must not wait, and a long one keeps the links of its process from being attended to.
-    by itself         (OneThread, ThreadPerConsumer, Preemptive of `weft.host.dispatch`) consumers are called without the mutex,
+    by itself         (the dispatchers of `weft.host.dispatch`: OneThread, Preemptive …) consumers are called without the mutex,
                       in the threads or processes of the dispatcher, which take it to fetch work and to report.  They may take
                       their time: what comes over the links is put into queues, what leaves does so in the push.
 
@@ -22,6 +22,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from weft.channel import (
     FULL,
@@ -34,7 +35,6 @@ from weft.channel import (
     Immediate,
     ProxyPushConsumer,
     Record,
-    Schedule,
     SingleThreaded,
 )
 from weft.host.dispatch import HostDispatcher
@@ -43,6 +43,9 @@ from weft.host.dispatch.running import Around, Running, fresh
 from weft.host.dispatch.standing import channel_standing, take
 from weft.host.in_process.mesh_node import OwnNode
 from weft.model.errors import ChannelError
+
+if TYPE_CHECKING:
+    from weft.channel.protocols import Scheduler
 
 _NEVER = float("inf")
 _AT_ONCE = 1 << 16  # bytes that wait for no more of a burst: the link is to know how much waits on it
@@ -58,7 +61,7 @@ class ProcessChannel(Hosted):
         node: OwnNode,
         configuration: Configuration = FULL,
         dispatcher: Dispatcher | None = None,
-        schedule: Schedule | None = None,
+        schedule: Scheduler | None = None,
         observer: ChannelObserver | None = None,
         peers: Iterable[str] | None = None,
         rt_info: str = "",
@@ -116,9 +119,7 @@ class ProcessChannel(Hosted):
 
     def push(self, proxy: ProxyPushConsumer, event: Event) -> None:
         drive = self._drive
-        if (
-            drive.is_held
-        ):  # by a consumer, or whoever else is told something: the one who called it does the rest
+        if drive.is_held:  # by a consumer, or whoever else is told something: who called it does the rest
             self._check(proxy)
             self._hand_in(proxy, event, time.monotonic())
             refused = self._joined.refused
@@ -127,7 +128,7 @@ class ProcessChannel(Hosted):
             drive.mutex.acquire()
             try:
                 self._check(proxy)
-                if not self._is_room():
+                if not proxy.best_effort and not self._is_room():
                     drive.until(self._is_room, self._node.patience)
                 self._patient.add(me)
                 now = time.monotonic()
@@ -221,7 +222,7 @@ class ProcessChannel(Hosted):
         drive = self._drive
         if drive.is_held:
             raise ChannelError(f"channel {self.name}: a consumer may not wait; it holds up what it waits for")
-        asked = until or _no
+        asked = until or (lambda: False)
         with drive.mutex:
             self._require_open()
             self._require_started()
@@ -232,6 +233,12 @@ class ProcessChannel(Hosted):
                 return asked()
             finally:
                 self._waiting -= 1
+
+    def wait_until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
+        return self.wait(timeout, until=condition)
+
+    def _arrived(self) -> None:
+        self._notify()
 
     # --- who is there -----------------------------------------------------------------------------------------------
 
@@ -251,6 +258,10 @@ class ProcessChannel(Hosted):
     def discarded(self) -> dict[str, int]:
         """For each node that did not take its events, how many it has lost."""
         return {node: side.discarded for node, side in self._joined.sides.items() if side.discarded}
+
+    def lost(self) -> dict[str, int]:
+        """For each node, how many of its best-effort events have not come over the link from there, as far as is known."""
+        return {node: side.lost for node, side in self._joined.sides.items() if side.lost}
 
     # --- dispatchers with threads or processes (docs/explanation/realtime.md) ---------------------------------------------------
 
@@ -350,7 +361,3 @@ def _suitable(
         clock = None if record is None else time.monotonic
         return SingleThreaded(clock=clock) if configuration.dispatching else Immediate(clock)
     return dispatcher
-
-
-def _no() -> bool:
-    return False

@@ -24,7 +24,6 @@ from typing import Final
 
 from weft.fabric import Domains
 from weft.host.effects import EffectRunner, Inbox, PendingCall
-from weft.host.event_channel.links import ChannelLinks
 from weft.host.files.saves import SaveDirectory, carry_out
 from weft.host.files.schedules import read_schedule
 from weft.host.loop.drive import Drive
@@ -82,6 +81,8 @@ class OwnNode:
         )
         self._mesh = mesh = self._fabric.mesh
         mesh.by_hand = True
+        self.patience = mesh.settings.lost_seconds  # after which a node that is away counts as lost
+        self.channels = self._fabric.channels
         run = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"  # made only if something is written there
         reports = str(Path(settings.serve.run_directory).absolute() / "node" / run)
         self._effects = EffectRunner(self)
@@ -95,7 +96,7 @@ class OwnNode:
         self._reports = ReportFiles(self._report, settings.limits.report_bytes)
         self._saves = SaveDirectory(settings.serve.saves, settings.limits.saves)
         self._keeping: set[threading.Thread] = set()
-        self._drive = Drive(f"weft node {name}", self.is_due, self.flush)
+        self.drive = Drive(f"weft node {name}", self.is_due, self.flush)
         self._node.surroundings = EmbeddedSurroundings(self, self._fabric)
         self._calls = 0
         self._left_at = 0.0  # when something of a burst last left; 0 if somebody has waited since
@@ -103,49 +104,31 @@ class OwnNode:
         self._alarm_at = NEVER
         self._started = False
         self.recordings: NodeRecordings | None = None
-        self._record(settings)
-
-    # --- recording --------------------------------------------------------------------------------------------
-
-    def _record(self, settings: Settings) -> None:
-        """Only where a folder for it is named: the process is a federate's."""
-        if settings.record.on and settings.record.directory:
+        if (
+            settings.record.on and settings.record.directory
+        ):  # only where it is named: the process is a federate's
             self.recordings = recordings_of(settings, self._report, self._guarded)
             self._node.record(self.recordings, time.monotonic())
 
     def _guarded(self, work: Callable[[], None]) -> None:
-        with self._drive.mutex:
+        with self.drive.mutex:
             work()
 
-    # --- for event channels (in_process.event_channel) -------------------------------------------------------
-
-    @property
-    def drive(self) -> Drive:
-        return self._drive
-
-    @property
-    def channels(self) -> ChannelLinks:
-        return self._fabric.channels
-
-    @property
-    def patience(self) -> float:
-        """Seconds after which a node that is away counts as lost."""
-        return self._mesh.settings.lost_seconds
-
     def pushed(self, now: float) -> None:
-        """Something was pushed, with the mutex held: what of it goes to others leaves, as messages do."""
+        """Something was pushed to an event channel, with the mutex held: what of it goes to others leaves, as messages do."""
         if self._mesh.turn_due:
             self._send(True, now)
 
     # --- its life ---------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        drive = self._drive
+        drive = self.drive
         try:
             with drive.mutex:
                 drive.complete(self._begin())
                 assert self._mesh.failed is not None
-                self._mesh.failed.add_done_callback(lambda future: self._failed(future.result()))
+                # The mesh cannot go on: nobody here can.
+                self._mesh.failed.add_done_callback(lambda future: self._lose_all(future.result()))
         except BaseException:
             with drive.mutex:
                 drive.complete(self._fabric.stop())
@@ -163,7 +146,7 @@ class OwnNode:
         if not self._started:
             return
         self._started = False
-        drive = self._drive
+        drive = self.drive
         for keeper in list(self._keeping):
             keeper.join(patience)
         with drive.mutex:
@@ -181,11 +164,6 @@ class OwnNode:
         if recordings is not None:
             recordings.close()
 
-    def _failed(self, why: str) -> None:
-        """The mesh cannot go on: nobody here can."""
-        self.failure = why
-        self._lose_all(why)
-
     def _lose_all(self, why: str) -> None:
         now = time.monotonic()
         self.failure = why
@@ -195,20 +173,20 @@ class OwnNode:
         self.inboxes.clear()
         for number, call in self._effects.calls.items():
             call.answer = Refuse(0, number, NotConnected(f"not answered: {why}"))
-        self._drive.notify()
+        self.drive.notify()
 
     # --- calls ------------------------------------------------------------------------------------------------
 
     def connect(self) -> OwnConnection:
-        with self._drive.mutex:
+        with self.drive.mutex:
             if self.failure:
                 raise NotConnected(f"node {self.name} of this process cannot go on: {self.failure}")
-            made = OwnConnection(self, self._node, self._drive, self._node.open_session())
+            made = OwnConnection(self, self._node, self.drive, self._node.open_session())
             self.inboxes[made.session] = made
             return made
 
     def call(self, session: int, service: str, arguments: tuple[object, ...]) -> object:
-        drive = self._drive
+        drive = self.drive
         if drive.is_held:
             raise RTIinternalError(
                 f"{service} was called while the node of this process is at work in the same thread, as from a signal handler; "
@@ -243,24 +221,24 @@ class OwnNode:
         try:
             self._effects.perform(effects, now)
             self.flush()
-            self._drive.until(call.has_come, None)
+            self.drive.until(call.has_come, None)
         finally:
             calls.pop(number, None)
         return call.answer or Refuse(0, number, NotConnected(f"not answered: {_STOPPED}"))
 
     def _send(self, hot: bool, now: float) -> None:
         stamped = hot and not self._mesh.has_data
-        if stamped and self._left_at == 0.0 and self._drive.is_stepping(now):
+        if stamped and self._left_at == 0.0 and self.drive.is_stepping(now):
             self._gathers = STAMPED
             self._left_at = now
-            self._drive.look_some_time()
+            self.drive.look_some_time()
         elif not hot or now - self._left_at >= GATHER or (self._gathers == STAMPED and not stamped):
             self._gathers = 0
             self._mesh.turn()
             self._left_at = now
         elif not self._gathers:
             self._gathers = BURST
-            self._drive.look_after(GATHER)
+            self.drive.look_after(GATHER)
 
     def is_due(self) -> bool:
         """Is there something that does not wait for more of a burst?"""
@@ -295,17 +273,17 @@ class OwnNode:
 
     def _kept(self, effect: Store | Fetch) -> None:
         outcome = carry_out(self._saves, effect, self._report)
-        with self._drive.mutex:
+        with self.drive.mutex:
             now = time.monotonic()
             self._effects.perform(outcome(self._node, now), now)
             self.flush()
             self._keeping.discard(threading.current_thread())
-            self._drive.notify()
+            self.drive.notify()
 
     def _alarm(self, when: float) -> None:
         if when < self._alarm_at:
             self._alarm_at = when
-            self._drive.loop.call_at(when, self._tick)
+            self.drive.loop.call_at(when, self._tick)
 
     def _tick(self) -> None:
         now = time.monotonic()
@@ -322,27 +300,27 @@ class OwnNode:
     # --- sessions ---------------------------------------------------------------------------------------------
 
     def done(self, session: int, ticket: int) -> None:
-        with self._drive.mutex:
+        with self.drive.mutex:
             now = time.monotonic()
             self._effects.perform(self._node.done(session, ticket, now), now)
 
     def close(self, session: int) -> None:
-        with self._drive.mutex:
+        with self.drive.mutex:
             if self.inboxes.pop(session, None) is not None:
                 self._node.close_session(session)
-            self._drive.notify()
+            self.drive.notify()
 
     def lose(self, session: int) -> None:
-        with self._drive.mutex:
+        with self.drive.mutex:
             if self.inboxes.pop(session, None) is not None:
                 now = time.monotonic()
                 self._effects.perform(self._node.session_lost(session, now), now)
                 self.flush()
-            self._drive.notify()
+            self.drive.notify()
 
     def status(self) -> dict[str, str | int]:
         """What `weft serve --status` says of a node."""
-        with self._drive.mutex:
+        with self.drive.mutex:
             return self._fabric.status()
 
 

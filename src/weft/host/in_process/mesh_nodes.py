@@ -1,4 +1,5 @@
-"""The nodes of the fabric inside this process, by the address that makes this process one of them.
+"""The nodes of the fabric inside this process, by the address that makes this process one of them; and the way in to event
+channels that are joined over such a node to those of other processes.
 
     mesh://S3@path/to/domains.toml      this process is server S3 of that domains file
 
@@ -19,7 +20,7 @@ import os
 import re
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,9 @@ from weft.model.errors import ConnectionFailed, FabricError, SettingsError
 from weft.model.records import RtiConfiguration
 
 if TYPE_CHECKING:
+    from weft.channel import ChannelObserver, Configuration, Dispatcher, Record
+    from weft.channel.protocols import Scheduler
+    from weft.host.in_process.event_channel import ProcessChannel
     from weft.host.in_process.mesh_node import OwnNode
 
 SCHEME = "mesh:"
@@ -152,6 +156,44 @@ def stop_node(address: str = "") -> None:
             found = _nodes.pop(key, None)
             if found is not None:
                 found[1].stop(_PATIENCE)
+
+
+def open_channel(
+    name: str,
+    address: str,
+    *,
+    configuration: Configuration | None = None,
+    dispatcher: Dispatcher | None = None,
+    schedule: Scheduler | None = None,
+    observer: ChannelObserver | None = None,
+    peers: Iterable[str] | None = None,
+    rt_info: str = "",
+    record: Record | None = None,
+    additional_settings: str = "",
+) -> ProcessChannel:
+    """An event channel, joined to those of the same name in other processes (docs/explanation/channel.md).
+
+    `address`: which node this process is, "mesh://SERVER@path/to/domains.toml"; the node is started if nobody has.
+    `peers`: to the channels of which nodes this one is linked, and they to it; unless given, of all that share a domain with it.
+    `dispatcher`: one of `weft.channel`, or, to have consumers in threads or processes of their own, one of `weft.host.dispatch`:
+    OneThread, ThreadPools, ThreadPerConsumer, Preemptive.  With such a one use the channel as a context, or call `start`.
+    `rt_info`: how urgently what leaves is dispatched, where it is: with threads or processes it leaves at once.
+    `record`: is told of every push, dispatch and end.  The other arguments are those of `EventChannel`, and
+    `additional_settings` those of a federate that connects to such an address.
+    """
+    # Only here, as in `_start`.
+    from weft.channel import FULL
+    from weft.host.in_process.event_channel import ProcessChannel
+
+    role = role_of(RtiConfiguration(rti_address=address, additional_settings=additional_settings))
+    if role is None:
+        raise ConnectionFailed(
+            f"{address!r} is no server of a domains file, and channel {name!r} needs one to be joined to others; "
+            "write mesh://SERVER@path/to/domains.toml, or use weft.channel.EventChannel in this process alone"
+        )
+    return ProcessChannel(
+        name, own_node(role), configuration or FULL, dispatcher, schedule, observer, peers, rt_info, record
+    )
 
 
 def _at_exit() -> None:

@@ -4,6 +4,7 @@ item        kind (one byte), size (varint), body
 
 HELLO       who this is (CBOR); the first item of a session, from both sides
 REFUSED     why not (text); the connection is closed behind it
+LEFT        likewise: the node has finished with the domains that the peer is in
 PACKET      a packet of the causal channel of the federations …
 ACKS        … and what has come of it: pairs of domain and number
 AGENT_PACKET, AGENT_ACKS    the same for the causal channel of the agents
@@ -31,6 +32,7 @@ PING: Final = 7
 BYE: Final = 8
 AGENT_PACKET: Final = 9
 AGENT_ACKS: Final = 10
+LEFT: Final = 11
 
 
 def write_item(out: bytearray, kind: int, body: bytes) -> None:

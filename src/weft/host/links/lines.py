@@ -1,7 +1,8 @@
 """The connections that carry links, as the event loop has them: a stream for each link, and datagrams for all.
 
 TLS is done here, between the event loop's plain TCP and the link, so that it is the same on every event loop and each refusal can
-be reported with its reason.
+be reported with its reason.  It is TLS 1.3 with certificates on both sides.  The authority of the domains file vouches for them;
+the name in one (subject CN, or a DNS name among the alternatives) says which server it belongs to.
 
 Every packet passes through here, so this module is compiled; event loops take any object with the methods of a protocol.  A node
 that drives its own loop (`loop.drive`) has its sockets read and written here, without a transport in between.  As soon as
@@ -16,11 +17,13 @@ import os
 import socket
 import ssl
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from weft.host.links.security import names_of
+from weft.fabric import Domains
 from weft.host.loop.drive_loop import DrivenLoop
 from weft.host.pulse import Probed, Pulse, gone_by, keep_alive
+from weft.model.errors import SettingsError
 from weft.wire.session.greeting import Greeting
 from weft.wire.session.server import ServerSession
 
@@ -62,11 +65,6 @@ class LinkLine:
         self._open = False  # the certificates were shown
         self._finishing = False
         self._view = memoryview(links.buffer)
-
-    @property
-    def tls_version(self) -> str:
-        """Empty without TLS."""
-        return "" if self._tls is None else self._tls.version
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         self._transport = transport
@@ -245,6 +243,30 @@ class LinkLine:
             self._transport.abort()
 
 
+def link_context(domains: Domains, node: str, folder: Path, server_side: bool) -> ssl.SSLContext | None:
+    """None where the domains file has no certificates.  File names in it are relative to its folder."""
+    if not domains.ca:
+        return None
+    own = domains.certificates[node]
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server_side else ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.check_hostname = False  # servers go by their names in the domains file, not by those of hosts
+    context.verify_mode = ssl.CERT_REQUIRED
+    try:
+        context.load_verify_locations(folder / domains.ca)
+    except (OSError, ssl.SSLError) as error:
+        raise SettingsError(
+            f"{folder / domains.ca}: the authority of [certificates] cannot be used: {error}"
+        ) from error
+    try:
+        context.load_cert_chain(folder / own.cert, folder / own.key)
+    except (OSError, ssl.SSLError) as error:
+        raise SettingsError(
+            f"{folder / own.cert}, {folder / own.key}: the certificate of {node} or its key cannot be used: {error}"
+        ) from error
+    return context
+
+
 class Tls:
     """One side of a TLS connection without its socket: bytes in, bytes out."""
 
@@ -255,13 +277,13 @@ class Tls:
         self.ready = False  # both have shown what they have to
         self.ended = False  # by the peer
 
-    @property
-    def version(self) -> str:
-        return self._object.version() or ""
-
     def names(self) -> frozenset[str]:
         """The servers that the peer's certificate can belong to."""
-        return names_of(self._object.getpeercert())
+        certificate: dict[str, Any] = self._object.getpeercert() or {}
+        found = {value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"}
+        for parts in certificate.get("subject", ()):
+            found |= {value for key, value in parts if key == "commonName"}
+        return frozenset(found)
 
     def feed(self, data: bytes) -> bytes:
         """What came over the network; returns what it says.  Look at `outgoing` after, also if it raises SSLError."""

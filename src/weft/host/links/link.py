@@ -52,7 +52,7 @@ class Link:
         self.dropped = 0  # reliable messages that were lost because the link was down
         self.owed = 0  # acknowledgements that have not gone out yet …
         self.overdue = False  # … and have waited for a while
-        # For surveys (`mesh.survey`).
+        # For surveys (`observing.survey`).
         self.since = 0.0  # when it last went up or down
         self.why = ""  # it last went down
         self.sent = 0  # messages that went over it, whoever's they are …

@@ -5,6 +5,10 @@ connection goes a session of the Federate Protocol, as between a federate and an
 name, fingerprint of the domains, and a number for the process.  Who is not in the file, not a neighbour, has other domains, or
 shows a certificate that is not that server's, is refused, and both sides log why.
 
+Who asks by domains that this node has left (`left`) is told so.  A node that finishes old domains (`asks`, `weft.fabric.change`)
+also dials neighbours that should dial: one that has left those domains does not, and this is how it is asked.  No such connection
+becomes a link.
+
 With certificates in the domains file all goes over TLS 1.3, and best-effort messages take the same way as reliable ones:
 datagrams would be clear text.
 """
@@ -25,10 +29,9 @@ from typing import Protocol, TypedDict, TypeGuard, cast
 from weft.fabric import Domains
 from weft.host.carrier import STOPPED
 from weft.host.files.cbor import CborError, decode, encode
-from weft.host.links.items import BYE, DATAGRAM, HELLO, PING, REFUSED, ItemReader, write_item
-from weft.host.links.lines import READ, Datagrams, LinkLine, Stranger
+from weft.host.links.items import BYE, DATAGRAM, HELLO, LEFT, PING, REFUSED, ItemReader, write_item
+from weft.host.links.lines import READ, Datagrams, LinkLine, Stranger, link_context
 from weft.host.links.link import Link
-from weft.host.links.security import link_context
 from weft.host.pulse import GONE, QUIET
 from weft.host.settings import FabricSettings
 from weft.model.errors import FabricError, SettingsError
@@ -67,7 +70,6 @@ class LinkHost(Protocol):
 
     def counts(self, link: Link) -> dict[int, tuple[int, int]]:
         """Causal packets so far, for each channel: sent to this neighbour, and known to have been sent by it."""
-        ...
 
     def link_up(self, link: Link, boot: int) -> None: ...
 
@@ -75,7 +77,6 @@ class LinkHost(Protocol):
 
     def item(self, link: Link, kind: int, body: bytes) -> None:
         """May raise FabricError: then the link is cut."""
-        ...
 
     def turn_soon(self) -> None: ...
 
@@ -100,9 +101,13 @@ class Links:
         host: LinkHost,
         report: Callable[[str], None],
         folder: Path = Path(),
+        asks: bool = False,
     ) -> None:
         topology = domains.topology
         self.node = node
+        self.left: frozenset[str] = frozenset()  # fingerprints of domains that this node has finished with
+        self.on_left: Callable[[int], None] | None = None  # a neighbour has finished with these domains
+        self._asks = asks
         self.boot = secrets.randbits(53)
         self.links: dict[int, Link] = {}
         self._domains = domains
@@ -122,9 +127,7 @@ class Links:
         self._heartbeat = settings.lost_seconds / 4
         # Without an answer of the other machine: sooner than it counts as silent, so that this time counts as time of the loss.
         self.patience = min(GONE, settings.lost_seconds / 2)
-        self._answer_bytes = (
-            settings.queue_bytes // 16
-        )  # as much as comes before it is acknowledged without an occasion
+        self._answer_bytes = settings.queue_bytes // 16  # so much comes, until it is acknowledged by itself
         self._session_settings = SessionSettings(
             max_frame=LAST_NUMBER,  # a frame is what a turn has for a neighbour, and the queue bounds that
             history_frames=1 << 20,
@@ -169,6 +172,10 @@ class Links:
                 f"{error.strerror or error}; does it run already?"
             ) from error
         self._tasks = [loop.create_task(self._dial(link)) for link in self.links.values() if link.dials]
+        if self._asks:
+            self._tasks += [
+                loop.create_task(self._ask(link)) for link in self.links.values() if not link.dials
+            ]
         self._tasks.append(loop.create_task(self._tick()))
 
     async def stop(self) -> None:
@@ -237,6 +244,16 @@ class Links:
             delay = most if link.is_refused else min(2 * delay, most)
             link.is_refused = False
 
+    async def _ask(self, link: Link) -> None:
+        """Now and then, as long as the neighbour that should dial does not."""
+        most = self._settings.retry_most_seconds
+        while not self._closing:
+            await asyncio.sleep(random.uniform(most / 2, most))
+            if link.session is None:
+                line = await self._connect(link)
+                if line is not None:
+                    await line.closed
+
     async def _connect(self, link: Link) -> LinkLine | None:
         loop = asyncio.get_running_loop()
         host, port = link.address
@@ -260,6 +277,10 @@ class Links:
 
     def _dialed(self, line: LinkLine, link: Link) -> None:
         now = time.monotonic()
+        if not link.dials and link.session is not None:  # it has dialled in the meantime
+            line.link = None
+            line.abort()
+            return
         if self._dialing_context is not None and link.name not in line.names:
             link.is_refused = True
             self._complain(
@@ -325,9 +346,12 @@ class Links:
             return
         line.stranger = Stranger()
         if sum(one.stranger is not None for one in self._lines) > STRANGERS:
-            text = f"a connection from {line.where} was closed: too many have not said who they are"
-            self._report(LogText(text, "stranger", WARNING, address=line.where))
-            line.abort()
+            self._turn_away(line, "too many have not said who they are")
+
+    def _turn_away(self, line: LinkLine, why: str) -> None:
+        text = f"a connection from {line.where} was closed: {why}"
+        self._report(LogText(text, "stranger", WARNING, address=line.where))
+        line.abort()
 
     def closed(self, line: LinkLine) -> None:
         self._lines.discard(line)
@@ -353,13 +377,9 @@ class Links:
         except (ProtocolError, FabricError, CborError) as error:
             link = line.link
             if link is None:
-                text = f"a connection from {line.where} was closed: {error}"
-                self._report(LogText(text, "stranger", WARNING, address=line.where))
-                line.abort()
+                self._turn_away(line, str(error))
             else:
-                self._cut(
-                    link, f"{link.name} sends what it should not: {error}", self._settings.retry_most_seconds
-                )
+                self.cut(link, f"{link.name} sends what it should not: {error}", misbehaves=True)
         self._host.turn_soon()
 
     def _take(self, line: LinkLine, link: Link, data: bytes, now: float) -> None:
@@ -400,10 +420,13 @@ class Links:
                     self._host.item(link, kind, reader.body)
             elif kind == HELLO:
                 self._heard_hello(line, link, reader.body)
-            elif kind == REFUSED:
+            elif kind in (REFUSED, LEFT):
                 link.is_refused = True
                 why = reader.body[:1000].decode("utf-8", "replace")
-                self._complain(link, f"{link.name} refuses this node: {why}")
+                if kind == LEFT and self.on_left is not None:
+                    self.on_left(link.peer)
+                elif link.dials:
+                    self._complain(link, f"{link.name} refuses this node: {why}")
                 self._end(link, "refused")
             else:
                 raise FabricError("it did not say who it is")
@@ -446,10 +469,11 @@ class Links:
         refusal = self._refusal(hello, line)
         if refusal:
             name = hello.get("name") if isinstance(hello, dict) else None
-            text = f"{line.where} ({name!r}) was refused: {refusal}"
-            self._report(LogText(text, "peer-refused", WARNING, peer=str(name or ""), address=line.where))
+            if not self._is_asked(name):
+                text = f"{line.where} ({name!r}) was refused: {refusal}"
+                self._report(LogText(text, "peer-refused", WARNING, peer=str(name or ""), address=line.where))
             out = bytearray()
-            write_item(out, REFUSED, refusal.encode())
+            write_item(out, LEFT if self._has_left(hello) else REFUSED, refusal.encode())
             session.send_callback(bytes(out))
             line.send(session.take_outgoing(now))
             line.stranger = None
@@ -475,17 +499,32 @@ class Links:
         name = hello["name"]
         if hello["version"] != VERSION:
             return f"it speaks version {hello['version']} of links and this is {VERSION}; use the same Weft on all servers"
+        if self._has_left(hello):
+            return f"{self.node} has left these domains; start {name!r} with the new domains file"
         if name not in self._domains.topology.numbers:
             return f"there is no server {name!r} in the domains file of {self.node}"
         if hello["fingerprint"] != self._domains.topology.fingerprint:
+            if self._asks:
+                return f"{self.node} still finishes its old domains; it changes over by itself"
             return f"the domains of {name!r} and {self.node} differ; give both the same domains file"
         if name not in self._by_name:
             return f"{name!r} shares no domain with {self.node}"
+        if self._is_asked(name) and line.link is None:
+            return f"{self.node} is in these domains, and dials itself"
         if hello["boot"] == self.boot:
             return f"{name!r} has the same number as {self.node}: is it connected to itself?"
         if self._listening_context is not None and name not in line.names:
             return f"its certificate is of {_list(line.names)}, and not of {name}; check [certificates]"
         return self._forgotten(self._by_name[name], hello)
+
+    def _has_left(self, hello: object) -> bool:
+        """The domains that the peer is in."""
+        return isinstance(hello, dict) and hello.get("fingerprint") in self.left
+
+    def _is_asked(self, name: object) -> bool:
+        """A neighbour that this node dials does not dial to be linked: it asks whether this node is still in its domains."""
+        link = self._by_name.get(name) if isinstance(name, str) else None
+        return link is not None and link.dials
 
     def _forgotten(self, link: Link, hello: LinkHello) -> str:
         """Has one of the two forgotten what it sent?  What it sends next would pass for repeated, and be dropped."""
@@ -564,13 +603,10 @@ class Links:
 
     # --- the end of a session ----------------------------------------------------------------------------------------
 
-    def cut(self, link: Link, why: str) -> None:
-        """It does not take what is sent to it; a new session may begin."""
-        self._cut(link, why, self._settings.retry_seconds)
-
-    def _cut(self, link: Link, why: str, patience: float) -> None:
+    def cut(self, link: Link, why: str, misbehaves: bool = False) -> None:
+        """It does not take what is sent to it, or `misbehaves`; a new session may begin, in the latter case not soon."""
         self._report(LogText(f"the link to {link.name} is cut: {why}", "link-cut", WARNING, peer=link.name))
-        link.is_refused = patience > self._settings.retry_seconds
+        link.is_refused = misbehaves
         self._end(link, why, for_good=True)
 
     def _end(self, link: Link, why: str, for_good: bool = False) -> None:
@@ -605,9 +641,7 @@ class Links:
                     self._tick_link(link, link.session, now)
             for line in list(self._lines):
                 if line.stranger is not None and now - line.opened_at > GREETING_SECONDS:
-                    text = f"a connection from {line.where} was closed: it did not say who it is"
-                    self._report(LogText(text, "stranger", WARNING, address=line.where))
-                    line.abort()
+                    self._turn_away(line, "it did not say who it is")
             for line in list(self._doorstep):
                 if now - line.opened_at > GREETING_SECONDS:
                     self.refused(line, f"no handshake within {GREETING_SECONDS:g} s", shook_hands=False)
@@ -652,15 +686,13 @@ def split_address(address: str) -> tuple[str, int]:
 
 def _is_hello(hello: dict[object, object]) -> TypeGuard[LinkHello]:
     texts = all(isinstance(hello.get(key), str) for key in ("name", "fingerprint"))
+    numbers = all(type(hello.get(key)) is int for key in _NUMBERS)
+    packets = hello.get("packets")
+    rows = packets if isinstance(packets, list) else [None]  # port, sent, known, of each channel
     return (
-        texts and all(type(hello.get(key)) is int for key in _NUMBERS) and _are_packets(hello.get("packets"))
-    )
-
-
-def _are_packets(packets: object) -> bool:
-    """Port, packets sent, packets known of; for each channel."""
-    return isinstance(packets, list) and all(
-        isinstance(row, list) and len(row) == 3 and all(type(one) is int for one in row) for row in packets
+        texts
+        and numbers
+        and all(isinstance(row, list) and [type(one) for one in row] == [int, int, int] for row in rows)
     )
 
 

@@ -265,7 +265,8 @@ class Drive:
     def end(self) -> None:
         """Let connections go that were closed, with what is still to be sent on them, then everything; without the mutex."""
         with self.mutex:
-            self.until(lambda: not self._is_busy(), FAREWELL)
+            # The loop's own connection, by which it is woken, is always open.
+            self.until(lambda: len(self.loop._selector.get_map()) <= 1, FAREWELL)
             self._ended = True
             if self.asleep:
                 self.loop.wake()
@@ -275,10 +276,6 @@ class Drive:
             self._attendant.join()
         with self.mutex:
             self._close()
-
-    def _is_busy(self) -> bool:
-        """Is a connection still open?  The loop's own, by which it is woken, always is."""
-        return len(self.loop._selector.get_map()) > 1
 
     def _close(self) -> None:
         """Cancel and abort until nothing is left: a connection that was just being made is first made, then aborted."""

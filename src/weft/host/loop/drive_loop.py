@@ -59,11 +59,7 @@ class DrivenLoop(asyncio.SelectorEventLoop):
         return super().call_soon(callback, *args, context=context)
 
     def call_at(
-        self,
-        when: float,
-        callback: Callable[[*Ts], object],
-        *args: *Ts,
-        context: Context | None = None,
+        self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
         if self._drive.asleep:
             self.wake()
@@ -83,8 +79,9 @@ class DrivenLoop(asyncio.SelectorEventLoop):
         return found if is_epoll else None
 
     def handle_all(self) -> None:
-        """Wait for connections, and handle at once what they bring."""
-        for key, mask in self._selector.select(self.patience()):
+        """Wait for connections, until the next timer, and handle at once what they bring."""
+        timers = self._scheduled
+        for key, mask in self._selector.select(timers[0]._when - time.monotonic() if timers else None):
             self._handle_key(key, mask)
 
     def handle_one(self, fd: int, event: int) -> None:
@@ -94,10 +91,6 @@ class DrivenLoop(asyncio.SelectorEventLoop):
             # As in asyncio: a connection that broke can be read and written, to find out.
             mask = (selectors.EVENT_WRITE if event & ~1 else 0) | (selectors.EVENT_READ if event & ~4 else 0)
             self._handle_key(key, mask & key.events)
-
-    def patience(self) -> float | None:
-        """Seconds until the next timer."""
-        return self._scheduled[0]._when - time.monotonic() if self._scheduled else None
 
     def _handle_key(self, key: selectors.SelectorKey, mask: int) -> None:
         reader, writer = key.data

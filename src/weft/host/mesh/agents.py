@@ -104,7 +104,8 @@ class Engine:
         dead = [int(key[len(_DEAD) :]) for key in self._mesh.kept(_DEAD)]
         self._letters = max(dead, default=0)
         for name, agent in self._agents.items():
-            agent._name = self._full(name)
+            here = self._mesh.name
+            agent._name = name if self._directory.get(name) == here else f"{name}@{here}"
             state = kept.get(_STATE + name)
             if state is not None:
                 self._put_back(agent, state)
@@ -180,9 +181,6 @@ class Engine:
         nodes = self._mesh.nodes if node == "*" else (node,)
         self._mesh.check_room(nodes)
         return nodes, payload
-
-    def _full(self, name: str) -> str:
-        return name if self._directory.get(name) == self._mesh.name else f"{name}@{self._mesh.name}"
 
     def _state_of(self, name: str, agent: Reacting) -> bytes:
         try:

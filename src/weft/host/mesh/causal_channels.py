@@ -20,11 +20,7 @@ from weft.model.errors import FabricError
 
 class CausalChannels:
     def __init__(
-        self,
-        topology: Topology,
-        own: int,
-        saved: Callable[[Port], Saved] | None,
-        in_memory: int = 0,
+        self, topology: Topology, own: int, saved: Callable[[Port], Saved] | None, in_memory: int = 0
     ) -> None:
         """`saved`: what the journal holds of each channel; without one nothing is to be saved."""
         self._topology = topology
@@ -77,10 +73,6 @@ class CausalChannels:
         return {port: _known_packets(channel, peer) for port, channel in self.made.items()}
 
     # --- effects ------------------------------------------------------------------------------------------------------
-
-    def has_news(self) -> bool:
-        """Is there anything to commit, to send or to deliver?"""
-        return any(channel.has_news() for channel in self.made.values())
 
     def take_batches(self) -> dict[int, Batch]:
         return {port: channel.take_batch() for port, channel in self.made.items()}

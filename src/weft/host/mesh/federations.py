@@ -26,6 +26,7 @@ What is kept in the carrier's journal, each with the commit of what it came from
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import Final
 
 from weft.fabric import ReleaseRule, Topology
@@ -263,13 +264,10 @@ class MeshedNode:
             key.removeprefix("name/"): tuple(cbor.decode(value))
             for key, value in carrier.kept("name/").items()
         }
-        kept = [(state, sorted(commits.get(name, []), key=_place)) for name, state in states.items()]
+        by_place = attrgetter("sequence")
+        kept = [(state, sorted(commits.get(name, []), key=by_place)) for name, state in states.items()]
         carrier.settle(_FEDERATIONS, self)
         self._perform(self.node.recover(kept, names, carrier.nodes, now), self.now)
-
-
-def _place(commit: Commit) -> int:
-    return commit.sequence
 
 
 def class_of(parcel: object, reliable: bool) -> ServiceClass:
@@ -280,12 +278,6 @@ def class_of(parcel: object, reliable: bool) -> ServiceClass:
     if isinstance(parcel, (Inform, Mark)):
         return _RELIABLE
     return _CAUSAL
-
-
-def next_boot(carrier: Carrier) -> int:
-    """The number of the process that begins now: the one after the last that was kept."""
-    found = carrier.kept("boot").get("boot")
-    return 1 if found is None else int(cbor.decode(found)) + 1
 
 
 def meshed_node(
@@ -300,7 +292,8 @@ def meshed_node(
 
     `perform` does what the node decided at that time; it gives `Carried` effects to the `carry` of what is returned here.
     """
-    boot = next_boot(carrier)
+    kept = carrier.kept("boot").get("boot")  # of the last process
+    boot = 1 if kept is None else int(cbor.decode(kept)) + 1
     node = Node(carrier.name, carrier.nodes[0], reports, boot, rid)
     control = None if topology is None else ReleaseControl(topology, rules, carrier.name)
     return MeshedNode(node, carrier, perform, boot, control)

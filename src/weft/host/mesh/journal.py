@@ -9,17 +9,22 @@ instant finds, at its next start, all of it or nothing.
 the price of a flush to the disk for each commit.
 
 The file is locked as long as it is open, so that two processes never write one journal.
+
+A journal belongs to its domains, which it names.  For other ones its node first finishes what is left (`mesh.change`): then it is
+opened as `finishing`, and for nothing else from that moment until `leave` has made it one of the new domains.
 """
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from weft.fabric import Beyond, Changes, Packet, Portion, Saved, decode_packet, encode_packet
+from weft.fabric import Beyond, Changes, Packet, Portion, Saved, Topology, decode_packet, encode_packet
+from weft.fabric.change import carried_over
 from weft.host.carrier import Port
 from weft.host.files.private import make_private
 from weft.model.errors import FabricError
@@ -29,6 +34,7 @@ APPLICATION = 0x57454654  # "WEFT"
 VERSION = 2  # 1: one channel for federations and agents
 SYNCHRONOUS = ("NORMAL", "FULL")
 LOCK_SECONDS = 2.0
+TOPOLOGY, FINISHING, LEFT = "topology", "finishing", "left"  # keys of meta
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -69,11 +75,23 @@ class _Statements:
 class Journal:
     """Open it, take what it holds with `saved` and `kept`, then `commit` batch after batch."""
 
-    def __init__(self, path: str | Path, node: str, fingerprint: str, synchronous: str = "NORMAL") -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        node: str,
+        fingerprint: str,
+        synchronous: str = "NORMAL",
+        topology: Topology | None = None,
+        finishing: bool = False,
+    ) -> None:
+        """`topology`: what the fingerprint is of, for a later change."""
         self.path = Path(path)
         self.node = node
         self.fingerprint = fingerprint
+        self.left: frozenset[str] = frozenset()  # fingerprints of domains that it was of before
         self.commits = 0
+        self._topology = topology
+        self._finishing = finishing
         self._statements = {int(port): _Statements(int(port)) for port in Port}
         if synchronous not in SYNCHRONOUS:
             raise FabricError(f"a journal is synchronous {' or '.join(SYNCHRONOUS)}, not {synchronous!r}")
@@ -109,7 +127,19 @@ class Journal:
             self._make()
         else:
             self._check(application, version)
+        self._note()
         run("COMMIT")
+
+    def _note(self) -> None:
+        about = dict(self._base.execute("SELECT key, value FROM meta"))
+        self.left = frozenset(about.get(LEFT, "").split())
+        if self._topology is not None and TOPOLOGY not in about:
+            self._set_meta(TOPOLOGY, _as_text(self._topology))
+        if self._finishing and FINISHING not in about:
+            self._set_meta(FINISHING, "yes")
+
+    def _set_meta(self, key: str, value: str) -> None:
+        self._base.execute("REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     def _make(self) -> None:
         for statement in _TABLES.split(";"):
@@ -138,8 +168,13 @@ class Journal:
             )
         if about.get("fingerprint") != self.fingerprint:
             raise FabricError(
-                f"{self.path}: this journal was written under other domains; when all queues are empty (`weft journal`"
-                " shows it), start every server with --new-journal once, else first end what is left under the old domains"
+                f"{self.path}: this journal was written under other domains; `weft serve --node {self.node}` with the new file"
+                " finishes what is left under the old ones and changes over (all servers have to), --new-journal sets it aside"
+            )
+        if FINISHING in about and not self._finishing:
+            raise FabricError(
+                f"{self.path}: {self.node} has begun to finish these domains and sends nothing more under them; start it with"
+                " the new domains file"
             )
 
     def _refusal(self, error: sqlite3.DatabaseError) -> FabricError:
@@ -263,9 +298,58 @@ class Journal:
         many("REPLACE INTO kept VALUES (?, ?)", ((k, v) for k, v in kept.items() if v is not None))
         many("DELETE FROM kept WHERE key = ?", ((k,) for k, v in kept.items() if v is None))
 
+    # From old domains to new ones
+
+    def leave(self, old: Topology, new: Topology) -> None:
+        """One transaction: clocks and queues are forgotten, the inbox is kept, and the journal is that of the new domains."""
+        inboxes = {int(port): carried_over(self.saved(port, 1), old, new).inbox for port in Port}
+        # It may come back to domains that it was of before.
+        left = (self.left | {self.fingerprint}) - {new.fingerprint}
+        about = {"fingerprint": new.fingerprint, TOPOLOGY: _as_text(new), LEFT: " ".join(sorted(left))}
+        try:
+            with self._base as base:  # commits, or takes all of it back
+                base.execute("BEGIN IMMEDIATE")
+                for table in ("clocks", "told", "cells", "missing", "out", "waiting"):
+                    base.execute(f"DELETE FROM {table}")
+                for port, inbox in inboxes.items():
+                    rows = [(origin, port, number) for number, (origin, _) in inbox.items()]
+                    base.executemany("UPDATE inbox SET origin = ? WHERE port = ? AND number = ?", rows)
+                for key, value in about.items():
+                    self._set_meta(key, value)
+                base.execute("DELETE FROM meta WHERE key = ?", (FINISHING,))
+        except sqlite3.Error as error:
+            raise FabricError(
+                f"{self.path}: the journal cannot be written: {error}; it is as before, so start the node again"
+            ) from error
+        self.left = left
+        self.fingerprint = new.fingerprint
+
     def close(self) -> None:
         """What was committed stays; the lock is given up."""
         self._base.close()
+
+
+def topology_of(path: Path) -> tuple[str, Topology | None] | None:
+    """The fingerprint of a journal's domains, and what they are if it says so (older ones do not); None: there is no journal."""
+    if not path.is_file():
+        return None
+    try:
+        with sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=LOCK_SECONDS) as base:
+            about = dict(base.execute("SELECT key, value FROM meta"))
+        base.close()
+    except sqlite3.Error:
+        return None  # whoever opens it says what is wrong
+    text = about.get(TOPOLOGY)
+    return str(about.get("fingerprint", "")), None if text is None else _from_text(text)
+
+
+def _as_text(topology: Topology) -> str:
+    return json.dumps([topology.servers, topology.domains])
+
+
+def _from_text(text: str) -> Topology:
+    servers, domains = json.loads(text)
+    return Topology(tuple(servers), {name: tuple(members) for name, members in domains.items()})
 
 
 def set_aside(path: Path) -> Path | None:
@@ -280,9 +364,8 @@ def set_aside(path: Path) -> Path | None:
         aside = path.with_name(f"{path.name}.{stamp}-{number}")
     try:
         with sqlite3.connect(path, timeout=LOCK_SECONDS, isolation_level=None) as base:
-            base.execute(
-                "BEGIN EXCLUSIVE"
-            )  # nobody has it open; what lies beside it goes into it when it is closed
+            # Nobody has it open; what lies beside it goes into it when it is closed.
+            base.execute("BEGIN EXCLUSIVE")
             base.execute("COMMIT")
         base.close()
         path.rename(aside)

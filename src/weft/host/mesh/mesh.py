@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-from weft.fabric import Batch, CausalDelivery, Channel, Domains, Topology, decode_packet, encode_packet
+from weft.fabric import Batch, CausalDelivery, Channel, Domains, decode_packet, encode_packet
 from weft.host.carrier import Port, Resident, ServiceClass
 from weft.host.files.cbor import encode
 from weft.host.links.items import DATA, DATAGRAM, REACH, DataItem, decode_acks, decode_data, encode_data
@@ -60,27 +60,30 @@ class Mesh:
         journal: Path | None = None,
         folder: Path = Path(),
         ddm: MeshDdmSettings | None = None,
+        finishing: bool = False,
     ) -> None:
-        """`journal`: its file; without one nothing survives the process.  `folder`: where the domains file is."""
+        """`journal`: its file; without one nothing survives the process.  `folder`: where the domains file is.
+
+        `finishing`: only what is left under domains that are about to change (`mesh.change`); nobody is given up for that.
+        """
         topology = domains.topology
         if name not in topology.numbers:
             raise SettingsError(
                 f"there is no server {name!r} in the domains file; there are {', '.join(topology.servers)}"
             )
-        self._name = name
-        self._topology = topology
+        self.name = name
+        self.nodes = topology.servers
+        self.topology = topology
         self._report = report
         self.settings = settings or FabricSettings()
         self._own = topology.numbers[name]
         self._reach = Reach(topology, self._own)
-        self.links = Links(domains, name, self.settings, self, report, folder)
-        groups = _group_settings(domains.addresses[name], ddm or MeshDdmSettings())
+        self._finishing = finishing
+        self.links = Links(domains, name, self.settings, self, report, folder, finishing)
+        groups = _groups(ddm or MeshDdmSettings(), domains.addresses[name])
         self._casting = Casting(groups, topology, name, bool(domains.ca), self._was_cast, report)
-        self.journal: Journal | None = None
-        if journal is not None:
-            self.journal = Journal(journal, name, topology.fingerprint, self.settings.synchronous)
+        self.journal = opened = None if journal is None else self._open(journal)
         in_memory = self.settings.packets_in_memory
-        opened = self.journal
         self.channels = CausalChannels(
             topology,
             self._own,
@@ -107,15 +110,14 @@ class Mesh:
         self._started = False
         self._backlogged: set[int] = set()
 
+    def _open(self, path: Path) -> Journal:
+        topology = self.topology
+        synchronous = self.settings.synchronous
+        made = Journal(path, self.name, topology.fingerprint, synchronous, topology, self._finishing)
+        self.links.left = made.left
+        return made
+
     # --- as a Carrier -----------------------------------------------------------------------------------------------
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        return self._topology.servers
 
     def settle(self, port: Port, resident: Resident) -> None:
         self._residents[port] = resident
@@ -160,6 +162,10 @@ class Mesh:
     def listen(self, groups: frozenset[str]) -> None:
         self._casting.listen(groups, self._loop)
 
+    def sent_to_groups(self) -> tuple[int, int]:
+        """Datagrams to multicast groups, and their bytes."""
+        return self._casting.sent()
+
     def _was_cast(self, origin: int, body: bytes) -> None:
         resident = self._residents.get(body[0]) if body and origin < len(self.nodes) else None
         if resident is not None:
@@ -185,7 +191,7 @@ class Mesh:
         return {key: found[key] for key in sorted(found) if key.startswith(prefix)}
 
     def _number(self, node: str) -> int:
-        number = self._topology.numbers.get(node)
+        number = self.topology.numbers.get(node)
         if number is None:
             raise FabricError(f"there is no node {node!r}; there are {', '.join(self.nodes)}")
         return number
@@ -209,16 +215,11 @@ class Mesh:
         await self.links.start()
         self._started = True
         if self.channels.restored:
-            self._doubt_all()
-        self.turn_soon()
-
-    def _doubt_all(self) -> None:
-        """Whoever was lost to the process before is unknown to this one: it waits for all, but not for ever."""
-        why = "not reached since this node was started again"
-        for node in range(len(self.nodes)):
-            if self._reach.next_hop(node) >= 0 and not self._reach.is_reachable(node):
+            # Whoever was lost to the process before is unknown to this one: it waits for all, but not for ever.
+            for node in self._away():
                 self._unseen.add(node)
-                self._doubt(node, why)
+                self._doubt(node, "not reached since this node was started again")
+        self.turn_soon()
 
     async def stop(self) -> None:
         """Commit and send what there is, then close."""
@@ -243,21 +244,20 @@ class Mesh:
         """Do messages wait that go by another class than the causal one?"""
         return bool(self._outbox)
 
-    @property
-    def topology(self) -> Topology:
-        return self._topology
+    def _away(self) -> list[int]:
+        """The nodes to which there is no way just now; not those to which no chain of domains leads."""
+        reach = self._reach
+        return [n for n in range(len(self.nodes)) if reach.next_hop(n) >= 0 and not reach.is_reachable(n)]
 
     def unreachable(self) -> dict[str, str]:
-        """The nodes to which there is no way just now, and why; not those to which no chain of domains leads."""
-        reach = self._reach
-        away = [n for n in range(len(self.nodes)) if reach.next_hop(n) >= 0 and not reach.is_reachable(n)]
-        return {self.nodes[node]: reach.why(node) for node in away}
+        """The nodes to which there is no way just now, and why."""
+        return {self.nodes[node]: self._reach.why(node) for node in self._away()}
 
     def status(self) -> dict[str, str | int]:
         """For the table of `weft run`."""
         counts = self.channels.counts()
         return {
-            "node": self._name,
+            "node": self.name,
             "links": sum(link.up for link in self.links.links.values()),
             "neighbours": len(self.links.links),
             "sent": self.sent,
@@ -368,7 +368,8 @@ class Mesh:
     def _is_lost(self, node: int, why: str) -> None:
         """The federations go on without it, and so does their channel; the agents' channel waits for it."""
         self._doubts.pop(node, None)
-        self.channels.lost(node)
+        if not self._finishing:
+            self.channels.lost(node)
         now = time.monotonic()
         for resident in list(self._residents.values()):
             resident.lost(self.nodes[node], why, now)
@@ -467,16 +468,14 @@ class Mesh:
         for ack in batch.acknowledge:
             acks.setdefault(ack.peer, []).append((ack.domain, ack.number))
         for peer, pairs in acks.items():
-            if links[peer].up:
-                links[peer].put_acks(port, pairs)
-                self._owe(links[peer])
-
-    def _owe(self, link: Link) -> None:
-        """Acknowledgements go with what else is sent there; alone only when there are many, or a little later."""
-        if link.owed >= ACKS_AT_ONCE:
-            self.links.touch(link)
-        elif self._paying is None:
-            self._pay_later()
+            link = links[peer]
+            if link.up:
+                link.put_acks(port, pairs)
+                # They go with what else is sent there; alone only when there are many, or a little later.
+                if link.owed >= ACKS_AT_ONCE:
+                    self.links.touch(link)
+                elif self._paying is None:
+                    self._pay_later()
 
     def _pay(self) -> None:
         """Those that have waited since the last time; in a federation that steps something else has taken them along."""
@@ -529,11 +528,11 @@ class Mesh:
 
     def _fail(self, why: str) -> None:
         self._started = False
-        self._report(LogText(f"node {self._name} stops: {why}", "node-stops", ERROR))
+        self._report(LogText(f"node {self.name} stops: {why}", "node-stops", ERROR))
         if self.failed is not None and not self.failed.done():
             self.failed.set_result(why)
 
 
-def _group_settings(address: str, ddm: MeshDdmSettings) -> GroupSettings:
+def _groups(ddm: MeshDdmSettings, address: str) -> GroupSettings:
     host, port = split_address(address)
     return GroupSettings(ddm.multicast_port or port, ddm.multicast_interface or host, ddm.multicast_hops)

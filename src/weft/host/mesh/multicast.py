@@ -59,53 +59,42 @@ class Casting:
         report: Callable[[str], None],
     ) -> None:
         """`secret`: links have certificates, so nothing may go in clear text."""
-        self._settings = settings
-        self._topology = topology
-        self._node = node
+        fingerprint = hashlib.sha256(topology.fingerprint.encode()).digest()
+        own, boot = topology.numbers[node], secrets.randbits(32)
+        self._groups = Groups(settings, fingerprint, own, boot, deliver, report)
         self._secret = secret
-        self._deliver = deliver
         self._report = report
-        self._groups: Groups | None = None
+        self._begun = False
         self._refused = False
 
-    def _ready(self, loop: asyncio.AbstractEventLoop | None) -> Groups | None:
-        if self._groups is not None or self._refused or loop is None:
-            return self._groups
+    def _is_ready(self, loop: asyncio.AbstractEventLoop | None) -> bool:
+        if self._begun or self._refused or loop is None:
+            return self._begun
         try:
             if self._secret:
                 raise SettingsError("links have certificates, and multicast would be clear text")
-            fingerprint = hashlib.sha256(self._topology.fingerprint.encode()).digest()
-            made = Groups(
-                self._settings,
-                fingerprint,
-                self._topology.numbers[self._node],
-                secrets.randbits(32),
-                self._deliver,
-                self._report,
-            )
-            made.start(loop)
+            self._groups.start(loop)
+            self._begun = True
         except SettingsError as error:
             self._refused = True
             text = f"no multicast, datagrams go to each node by itself: {error}"
             self._report(LogText(text, "multicast-off", WARNING))
-            return None
-        self._groups = made
-        return made
+        return self._begun
 
     def listen(self, groups: frozenset[str], loop: asyncio.AbstractEventLoop | None) -> None:
-        if groups or self._groups is not None:
-            ready = self._ready(loop)
-            if ready is not None:
-                ready.listen(groups)
+        if (groups or self._begun) and self._is_ready(loop):
+            self._groups.listen(groups)
 
     def cast(self, groups: tuple[str, ...], body: bytes, loop: asyncio.AbstractEventLoop | None) -> bool:
         """False if it has to go another way."""
-        ready = self._ready(loop)
-        return ready is not None and ready.cast(groups, body)
+        return self._is_ready(loop) and self._groups.cast(groups, body)
+
+    def sent(self) -> tuple[int, int]:
+        """Datagrams to groups, and their bytes."""
+        return self._groups.datagrams, self._groups.bytes
 
     def stop(self) -> None:
-        if self._groups is not None:
-            self._groups.stop()
+        self._groups.stop()
 
 
 class _Heard:
@@ -147,6 +136,8 @@ class Groups:
         self._deliver = deliver
         self._report = report
         self._number = 0
+        self.datagrams = 0  # sent, one for each group
+        self.bytes = 0
         self._heard: dict[int, _Heard] = {}
         self._listening: dict[str, socket.socket] = {}
         self._sending: socket.socket | None = None
@@ -189,6 +180,8 @@ class Groups:
             # A full buffer, or no way out at the moment: best effort.
             with contextlib.suppress(OSError):
                 self._sending.sendto(data, (group, self._settings.port))
+                self.datagrams += 1
+                self.bytes += len(data)
         return True
 
     # --- in ---------------------------------------------------------------------------------------------------

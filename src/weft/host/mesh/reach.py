@@ -57,16 +57,12 @@ class Reach:
     def why(self, node: int) -> str:
         """It cannot be reached."""
         hop = self._next.get(node, -1)
-        first = (
-            "there is no link to it"
-            if hop == node
-            else f"there is no link to {self._names[hop]}, on the way to it"
-        )
-        return self._why.get(node) or (
-            f"{self._names[hop]} has no way to it"
-            if hop in self._up
-            else f"{first}, since this node was started"
-        )
+        if node in self._why:
+            return self._why[node]
+        if hop in self._up:
+            return f"{self._names[hop]} has no way to it"
+        where = "it" if hop == node else f"{self._names[hop]}, on the way to it"
+        return f"there is no link to {where}, since this node was started"
 
     def link_up(self, peer: int, boot: int, way: int) -> None:
         self._up[peer] = Entry(boot, way)

@@ -12,15 +12,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+from weft.host.log import Log
 from weft.kernel import Effect, Node
 from weft.kernel.state.effects import Callback
+from weft.model.log_text import INFO, WARNING, LogText
 
 _SAVED: Final = ("federation_saved", "federation_not_saved")
-_RESTORED: Final = (
-    "federation_restored",
-    "federation_not_restored",
-    "request_federation_restore_failed",
-)
+_RESTORED: Final = ("federation_restored", "federation_not_restored", "request_federation_restore_failed")
 _REGISTERED: Final = (
     "synchronization_point_registration_succeeded",
     "synchronization_point_registration_failed",
@@ -172,3 +170,43 @@ class CallWatch:
 def _time(value: object) -> str:
     """A logical time as a person writes it."""
     return str(getattr(value, "value", value))
+
+
+# --- as entries of the log: who created, joined, resigned, saved; for programs, people have `weft status` ---------------
+
+# What is logged, and in which words; requests to advance would be too many.
+_TOLD = {
+    "create_federation_execution": ("federation-created", "federation {federation!r} was created"),
+    "destroy_federation_execution": ("federation-destroyed", "federation {federation!r} was destroyed"),
+    "join_federation_execution": ("federate-joined", "federate {federate!r} joined {federation!r}"),
+    "resign_federation_execution": (
+        "federate-resigned",
+        "federate {federate!r} resigned from {federation!r}",
+    ),
+    "register_federation_synchronization_point": (
+        "synchronization-registered",
+        "federate {federate!r} registered synchronization point {label!r}",
+    ),
+    "synchronization_point_achieved": (
+        "synchronized",
+        "federation {federation!r} is synchronized at {label!r}, as federate {federate!r} was told",
+    ),
+    "request_federation_save": ("federation-saved", "federation {federation!r} was saved as {label!r}"),
+    "request_federation_restore": (
+        "federation-restored",
+        "federation {federation!r} was restored from {label!r}",
+    ),
+}
+
+
+def log_call(log: Log, call: WatchedCall) -> None:
+    if call.service not in _TOLD:
+        return
+    event, words = _TOLD[call.service]
+    about = {"federation": call.federation, "federate": call.federate, "label": call.label}
+    if call.error:
+        log.detail(
+            LogText(f"{call.service} failed: {call.error}", "refused", WARNING, error=call.refused, **about)
+        )
+        return
+    log.detail(LogText(words.format(**about), event, INFO, seconds=f"{call.seconds:.3f}", **about))

@@ -2,8 +2,18 @@
 
     byte       which parcel
     varint     the boot of the sender's node (`mesh.federations`)
-    …          the fields: of data, and of what is said of time, as `parcels.data`, `parcels.ordered` and
-               `parcels.time` say; of all others a list in CBOR
+    …          the fields: of data, and of what is said of time, as `parcels.data` and `parcels.time` say; of messages in
+               causal, total or priority order as below; of all others a list in CBOR
+
+Messages in causal, total or priority order: what the order needs, and then the message as any other.
+
+    byte       ORDERED
+    varint     the boot of the sender's node
+    varint, …  the tag of causal order (`weft.ordering.tags`); none in priority order
+    varint, …  on the way to the sequencer: how many it is for, and their numbers as gaps
+    varint     how urgent it is
+    byte       is it passed on for a sender that is gone?
+    …          the message, as `parcels.data` has it behind the boot
 
 Only what is in the tables below can come out, each field of its type.  Whatever else the bytes are is a `ParcelError`, and
 so is a value that no parcel can hold.
@@ -12,7 +22,7 @@ so is a value that no parcel can hold.
 from __future__ import annotations
 
 import struct
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from weft.host.files import cbor
 from weft.host.parcels.data import (
@@ -21,12 +31,14 @@ from weft.host.parcels.data import (
     encode_data,
     message_data,
     message_from,
+    read_fields,
     read_varint,
     varint,
+    write_fields,
 )
-from weft.host.parcels.ordered import ORDERED, decode_ordered, encode_ordered, hurry
 from weft.host.parcels.plain import ParcelError, from_plain, to_plain
 from weft.host.parcels.time import BOUND, REPORT, decode_bound, decode_report, encode_bound, encode_report
+from weft.kernel.state.messages import Message
 from weft.kernel.state.parcels import (
     Answer,
     Caller,
@@ -55,6 +67,7 @@ from weft.model.handles import FederateHandle
 
 __all__ = ["ParcelError", "decode_parcel", "encode_parcel"]
 
+_ORDERED: Final = 16
 _FEDERATE = (FederateHandle, type(None))
 _CALLER = (Caller, type(None))
 
@@ -66,50 +79,17 @@ class _Form(NamedTuple):
     plain: int = -1  # the field that is plain data already
 
 
-def _data(
-    federation: str,
-    execution: str,
-    after: int,
-    sender: FederateHandle,
-    service: str,
-    arguments: tuple[Any, ...],
-    number: int,
-    only: FederateHandle | None,
-) -> Data:
+def _data(*fields: Any) -> Data:
+    """Fields as in `_FORMS`."""
+    federation, execution, after, sender, service, arguments, number, only = fields
     return Data(federation, execution, after, message_from(sender, service, arguments, number), only)
 
 
-def _data_fields(parcel: Data) -> tuple[object, ...]:
-    message = parcel.message
-    service, arguments, number = message_data(message)
-    names = (parcel.federation, parcel.execution, parcel.after)
-    return (*names, message.sender, service, arguments, number, parcel.only)
-
-
-def _ordered(
-    federation: str,
-    execution: str,
-    after: int,
-    sender: FederateHandle,
-    service: str,
-    arguments: tuple[Any, ...],
-    tag: bytes,
-    to: tuple[int, ...],
-    priority: int,
-    forwarded: bool,
-    number: int,
-) -> Ordered:
+def _ordered(*fields: Any) -> Ordered:
+    federation, execution, after, sender, service, arguments, tag, to, priority, forwarded, number = fields
     message = message_from(sender, service, arguments, number)
-    hurry(message, tag, priority)
+    _hurry(message, tag, priority)
     return Ordered(federation, execution, after, message, tag, to, forwarded)
-
-
-def _ordered_fields(parcel: Ordered) -> tuple[object, ...]:
-    message = parcel.message
-    service, arguments, number = message_data(message)
-    names = (parcel.federation, parcel.execution, parcel.after)
-    order = (parcel.tag, parcel.to, message.priority, parcel.forwarded)
-    return (*names, message.sender, service, arguments, *order, number)
 
 
 _FORMS = [
@@ -157,7 +137,7 @@ def encode_parcel(parcel: Any, boot: int) -> bytes:
         if found is not None:
             return found
     elif isinstance(parcel, Ordered):
-        found = encode_ordered(parcel, boot)
+        found = _encode_ordered(parcel, boot)
         if found is not None:
             return found
     elif isinstance(parcel, TimeReport):
@@ -171,7 +151,7 @@ def encode_parcel(parcel: Any, boot: int) -> bytes:
         fields = [
             value
             if at == form.plain
-            else _caller_data(value)
+            else ["caller", *value]
             if isinstance(value, Caller)
             else to_plain(value)
             for at, value in enumerate(_fields_of(parcel))
@@ -182,9 +162,14 @@ def encode_parcel(parcel: Any, boot: int) -> bytes:
 
 
 def _fields_of(parcel: Any) -> tuple[object, ...]:
+    if not isinstance(parcel, (Data, Ordered)):
+        return parcel  # type: ignore[no-any-return]
+    message = parcel.message
+    service, arguments, number = message_data(message)
+    shared = (parcel.federation, parcel.execution, parcel.after, message.sender, service, arguments)
     if isinstance(parcel, Data):
-        return _data_fields(parcel)
-    return _ordered_fields(parcel) if isinstance(parcel, Ordered) else parcel
+        return (*shared, number, parcel.only)
+    return (*shared, parcel.tag, parcel.to, message.priority, parcel.forwarded, number)
 
 
 def decode_parcel(data: bytes) -> tuple[int, Any]:
@@ -194,8 +179,8 @@ def decode_parcel(data: bytes) -> tuple[int, Any]:
         code = data[0]
         if code == DATA:
             return boot, decode_data(data, at)
-        if code == ORDERED:
-            return boot, decode_ordered(data, at)
+        if code == _ORDERED:
+            return boot, _decode_ordered(data, at)
         if code == REPORT:
             return boot, decode_report(data, at)
         if code == BOUND:
@@ -207,10 +192,6 @@ def decode_parcel(data: bytes) -> tuple[int, Any]:
         return boot, form.kind(*[_field(form, at, value) for at, value in enumerate(fields)])
     except _MISFITS as misfit:
         raise ParcelError(f"these bytes are no parcel: {misfit!r}") from misfit
-
-
-def _caller_data(caller: Caller) -> list[Any]:
-    return ["caller", *caller]
 
 
 def _field(form: _Form, at: int, value: Any) -> Any:
@@ -227,3 +208,42 @@ def _caller(data: list[Any]) -> Caller:
     if type(node) is not str or type(session) is not int or type(number) is not int:
         raise ParcelError("a caller that is none")
     return Caller(node, session, number)
+
+
+def _encode_ordered(parcel: Ordered, boot: int) -> bytes | None:
+    """None if the message is not of the common form."""
+    parts = [bytes([_ORDERED]), varint(boot), varint(len(parcel.tag)), parcel.tag, varint(len(parcel.to))]
+    last = 0
+    for number in parcel.to:
+        parts.append(varint(number - last))
+        last = number
+    parts += (varint(parcel.message.priority), b"\1" if parcel.forwarded else b"\0")
+    return write_fields(parts, parcel.federation, parcel.execution, parcel.after, parcel.message)
+
+
+def _decode_ordered(data: bytes, at: int) -> Ordered:
+    """`at`: behind the boot."""
+    size, at = read_varint(data, at)
+    tag = data[at : at + size]
+    count, at = read_varint(data, at + size)
+    if len(tag) != size or count > len(data):
+        raise ParcelError("a message whose order ends too soon")
+    to: list[int] = []
+    last = 0
+    for _ in range(count):
+        gap, at = read_varint(data, at)
+        last += gap
+        to.append(last)
+    priority, at = read_varint(data, at)
+    if at >= len(data) or data[at] > 1:
+        raise ParcelError("a message whose order is not as it should be")
+    forwarded = data[at] == 1
+    federation, execution, after, message = read_fields(data, at + 1)
+    _hurry(message, tag, priority)
+    return Ordered(federation, execution, after, message, tag, tuple(to), forwarded)
+
+
+def _hurry(message: Message, tag: bytes, priority: int) -> None:
+    """One without a tag of causal order is in priority order."""
+    message.urgent = not tag
+    message.priority = priority

@@ -435,36 +435,23 @@ def message_from(sender: FederateHandle, service: str, arguments: tuple[Any, ...
     if service == "update_attribute_values":
         instance, values, tag, carried, stamp = arguments
         where = None if carried is None else matching.from_carried(carried)
-        message = Update(
-            sender,
-            checked(ObjectInstanceHandle, instance),
-            attribute_values(values),
-            checked(bytes, tag),
-            where,
-            stamp_from(stamp),
-        )
+        instance, given = checked(ObjectInstanceHandle, instance), attribute_values(values)
+        message = Update(sender, instance, given, checked(bytes, tag), where, stamp_from(stamp))
     elif service == "send_interaction":
         kind, values, tag, way, boxes, stamp = arguments
         at = None if boxes is None else matching.from_boxes(boxes)
         kind, way = checked(InteractionClassHandle, kind), checked(TransportationTypeHandle, way)
-        given = parameter_values(values)
-        message = Interaction(sender, kind, given, checked(bytes, tag), way, at, stamp_from(stamp))
+        sent = parameter_values(values)
+        message = Interaction(sender, kind, sent, checked(bytes, tag), way, at, stamp_from(stamp))
     elif service == "send_directed_interaction":
         kind, target, values, tag, way, stamp = arguments
-        message = DirectedInteraction(
-            sender,
-            checked(InteractionClassHandle, kind),
-            checked(ObjectInstanceHandle, target),
-            parameter_values(values),
-            checked(bytes, tag),
-            checked(TransportationTypeHandle, way),
-            stamp_from(stamp),
-        )
+        kind, way = checked(InteractionClassHandle, kind), checked(TransportationTypeHandle, way)
+        target, sent = checked(ObjectInstanceHandle, target), parameter_values(values)
+        message = DirectedInteraction(sender, kind, target, sent, checked(bytes, tag), way, stamp_from(stamp))
     elif service == "delete_object_instance":
         instance, tag, stamp = arguments
-        message = Deletion(
-            sender, checked(ObjectInstanceHandle, instance), checked(bytes, tag), stamp_from(stamp)
-        )
+        instance = checked(ObjectInstanceHandle, instance)
+        message = Deletion(sender, instance, checked(bytes, tag), stamp_from(stamp))
     elif not service:
         message = Nothing(sender)
     else:

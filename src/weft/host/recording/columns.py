@@ -23,14 +23,13 @@ from weft.host.recording.parquet import (
     Pieces,
     RowGroup,
     Shifted,
-    parquet_file,
 )
 from weft.model.recording import rows_in, spread
 from weft.recorder import COLUMNS, BookBatch
 from weft.recorder.book import FLOAT, PACKED, SIZED, TIMED, VALUES
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 _ENTRY = np.dtype(
     [
@@ -118,15 +117,6 @@ def to_group(batch: BookBatch, sequence: int, offset_ns: int) -> RowGroup:
     return RowGroup(rows.count, {name: data for name, data in columns.items() if data is not None})
 
 
-def to_table(batch: BookBatch, sequence: int, offset_ns: int) -> pa.Table:
-    """As Arrow reads it from a file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    pieces = parquet_file([to_group(batch, sequence, offset_ns)], ARROW_SCHEMA)
-    return pq.ParquetFile(pa.BufferReader(b"".join(pieces))).read()
-
-
 def _numbers(values: NDArray[np.int64] | NDArray[np.float64], is_valid: NDArray[np.bool_]) -> Data | None:
     """None if there are none."""
     return Numbers(values, is_valid) if is_valid.any() else None
@@ -167,9 +157,8 @@ def _own_columns(batch: BookBatch, rows: _Rows, sequence: int, offset_ns: int) -
 def _commands(batch: BookBatch, rows: _Rows) -> Data:
     begins = [begin for begin, _ in batch.commands]
     counts = np.diff([*begins, len(rows.entries)])
-    return Coded(
-        [number for _, number in batch.commands], rows.each(np.repeat(np.arange(len(counts)), counts))
-    )
+    numbers = [number for _, number in batch.commands]
+    return Coded(numbers, rows.each(np.repeat(np.arange(len(counts)), counts)))
 
 
 def _added_columns(additions: NDArray[np.void], rows: _Rows) -> dict[str, Data | None]:

@@ -1,17 +1,24 @@
-"""Encodings of Parquet that numpy makes of whole columns: whatever is packed has a width of whole bytes (`recording.parquet`)."""
+"""What a Parquet file is made of (`recording.parquet`).
+
+Encodings that numpy makes of whole columns: whatever is packed has a width of whole bytes.  And Thrift's compact protocol, as far
+as headers and footers need it: a value is its type and its bytes.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.host.recording.thrift import varint, zigzag
+from weft.wire.protobuf import varint
 
 Indices = NDArray[np.signedinteger]
 Flags = NDArray[np.uint8] | NDArray[np.bool_]
 
 _BLOCK = 128  # differences, in four parts: what all writers have, and readers were tried with
 _PART = 32
+INT32_TYPE, INT64_TYPE, TEXT_TYPE, LIST_TYPE, STRUCT_TYPE = 5, 6, 8, 9, 12
 
 
 def coded(table: list[int], words: int, index: Indices) -> bytes:
@@ -98,3 +105,40 @@ def pairs(levels: NDArray[np.uint8]) -> bytes:
 def _packed_levels(packed: bytes, count: int) -> bytes:
     run = varint(-(-count // 8) << 1 | 1) + packed
     return len(run).to_bytes(4, "little") + run
+
+
+# --- Thrift ----------------------------------------------------------------------------------------
+
+
+def zigzag(number: int) -> bytes:
+    return varint((number << 1) ^ (number >> 63))
+
+
+def int32_of(number: int) -> tuple[int, bytes]:
+    return INT32_TYPE, zigzag(number)
+
+
+def int64_of(number: int) -> tuple[int, bytes]:
+    return INT64_TYPE, zigzag(number)
+
+
+def text_of(text: bytes) -> tuple[int, bytes]:
+    return TEXT_TYPE, varint(len(text)) + text
+
+
+def listed(kind: int, parts: Sequence[bytes]) -> tuple[int, bytes]:
+    count = len(parts)
+    head = bytes([count << 4 | kind]) if count < 15 else bytes([0xF0 | kind]) + varint(count)
+    return LIST_TYPE, head + b"".join(parts)
+
+
+def struct_of(*fields: tuple[int, tuple[int, bytes]]) -> bytes:
+    """Fields by rising number."""
+    out = bytearray()
+    before = 0
+    for number, (kind, content) in fields:
+        out.append((number - before) << 4 | kind)
+        out += content
+        before = number
+    out.append(0)
+    return bytes(out)

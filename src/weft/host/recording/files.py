@@ -23,12 +23,12 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypedDict
 from urllib.parse import quote
 
-from weft.host.files.private import make_private, private
+from weft.host.files.private import make_private, private, write_by, write_whole
 from weft.host.files.saves import safe_name
 from weft.host.processes import ProcessInfo
 from weft.model.errors import WeftError
@@ -134,38 +134,6 @@ def run_id(federation: str, execution: str) -> str:
     return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:10]
 
 
-def node_folder(node: str) -> str:
-    return f"node={quote(node, safe='')}"
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Beside its place, to the disk, then renamed into it: there is the old one or the new one, never a part."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with open(draft, "xb", opener=private) as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def write_file(path: Path, write: Callable[[IO[bytes]], None]) -> None:
-    """A file of rows: whole under its name, or not there; raises OSError."""
-    draft = path.with_name(f".{path.name}.tmp")
-    try:
-        with open(draft, "wb", opener=private) as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
-        raise
-
-
 def write_json(path: Path, data: Mapping[str, object]) -> None:
     write_whole(path, (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
 
@@ -268,7 +236,7 @@ class NodeFiles:
         self.node = node
         self.files = 0
         self._began = began_ns
-        self._rows = folder / "rows" / node_folder(node)
+        self._rows = folder / "rows" / f"node={quote(node, safe='')}"
         make_private(self._rows)
         make_private(folder / "nodes")
         if not (folder / RUN_FILE).exists():
@@ -291,7 +259,7 @@ class NodeFiles:
                 raise OSError(str(error)) from error
 
         path = self.next_path()
-        write_file(path, write)
+        write_by(path, write)
         return path
 
     def next_path(self) -> Path:

@@ -28,29 +28,27 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from weft.host.recording.encodings import (
+    INT32_TYPE,
+    STRUCT_TYPE,
+    TEXT_TYPE,
     Indices,
     bits,
     coded,
     delta_body,
     delta_head,
     differences,
-    lengths_of,
-    pairs,
-    same_levels,
-)
-from weft.host.recording.thrift import (
-    INT32_TYPE,
-    STRUCT_TYPE,
-    TEXT_TYPE,
     int32_of,
     int64_of,
+    lengths_of,
     listed,
+    pairs,
+    same_levels,
     struct_of,
     text_of,
-    varint,
     zigzag,
 )
 from weft.recorder import COLUMNS
+from weft.wire.protobuf import varint
 
 CREATED_BY = b"weft version 1 (build 0)"  # the form that readers look for
 MAGIC = b"PAR1"
@@ -163,6 +161,7 @@ def parquet_file(groups: Sequence[RowGroup], metadata: dict[bytes, bytes]) -> li
         told.append(
             struct_of((1, listed(STRUCT_TYPE, chunks)), (2, int64_of(at - begins)), (3, int64_of(group.rows)))
         )
+    by_type = [struct_of((1, (STRUCT_TYPE, b"\0")))] * (len(COLUMNS) - 1)  # how least and most compare
     footer = struct_of(
         (1, int32_of(2)),
         (2, _schema()),
@@ -170,10 +169,7 @@ def parquet_file(groups: Sequence[RowGroup], metadata: dict[bytes, bytes]) -> li
         (4, listed(STRUCT_TYPE, told)),
         (5, listed(STRUCT_TYPE, [struct_of((1, text_of(k)), (2, text_of(v))) for k, v in metadata.items()])),
         (6, text_of(CREATED_BY)),
-        (
-            7,
-            listed(STRUCT_TYPE, [struct_of((1, (STRUCT_TYPE, b"\0")))] * (len(COLUMNS) - 1)),
-        ),  # least and most by type
+        (7, listed(STRUCT_TYPE, by_type)),
     )
     out += [footer, len(footer).to_bytes(4, "little"), MAGIC]
     return out
@@ -314,7 +310,11 @@ class _Maker:
         key = (id(index), lengths.tobytes())
         found = self._flat.get(key)
         if found is None:
-            found = self._flat[key] = _ragged(index, lengths)
+            counts = lengths.take(index)
+            ends = np.cumsum(counts)
+            begins = (np.cumsum(lengths) - lengths).take(index)
+            slots = np.arange(int(ends[-1]) if len(ends) else 0)
+            found = self._flat[key] = np.repeat(begins - (ends - counts), counts) + slots
         return found
 
     def _having(self, levels_of: NDArray[np.uint8], width: int, index: Indices) -> tuple[bytes, Indices]:
@@ -349,13 +349,6 @@ class _Maker:
 
 def _ends(least: int, most: int) -> tuple[bytes, bytes]:
     return least.to_bytes(8, "little", signed=True), most.to_bytes(8, "little", signed=True)
-
-
-def _ragged(index: Indices, lengths: Indices) -> Indices:
-    counts = lengths.take(index)
-    ends = np.cumsum(counts)
-    begins = (np.cumsum(lengths) - lengths).take(index)
-    return np.repeat(begins - (ends - counts), counts) + np.arange(int(ends[-1]) if len(ends) else 0)
 
 
 def _words(values: Sequence[Cell]) -> tuple[list[Word], list[int]]:

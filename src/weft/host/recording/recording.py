@@ -18,7 +18,6 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from weft.host.processes import this_process
 from weft.host.recording.files import (
@@ -125,14 +124,10 @@ class RunWriter:
             at += batch.rows
         self._write_parts(files, parts)
         if len(self._of.extensions) > self._extensions:
-            self._extend()
-
-    def _extend(self) -> None:
-        """A federate has joined and brought object model modules: whoever decodes values needs them, too."""
-        self._extensions = len(self._of.extensions)
-        if self.folder is not None:
-            told = read_json(self.folder / RUN_FILE)
-            write_json(self.folder / RUN_FILE, {**told, **write_models(self.folder, *_models(self._of))})
+            # A federate has joined and brought object model modules: whoever decodes values needs them, too.
+            self._extensions = len(self._of.extensions)
+            told = read_json(files.folder / RUN_FILE)
+            write_json(files.folder / RUN_FILE, {**told, **write_models(files.folder, *_models(self._of))})
 
     def _note(self, kind: str, more: dict[str, object]) -> None:
         """A row of the recorder's own."""
@@ -456,31 +451,3 @@ def recordings_of(settings: Settings, report: Callable[[str], None], guard: Guar
         queue_bytes=record.queue_bytes,
         settings=told,
     )
-
-
-class MemoryRecordings:
-    """Rows that last as long as this object: for the simulated network, and for tests."""
-
-    def __init__(self, payloads: bool = True) -> None:
-        self.books: list[tuple[str, str, Book]] = []  # federation, node
-        self._payloads = payloads
-
-    def begin(self, federation: Federation, node: str) -> Recorder | None:
-        book = Book(self._payloads, most_entries=1 << 40, most_bytes=1 << 40)
-        self.books.append((federation.name, node, book))
-        return book
-
-    def end(self, federation: Federation) -> None:
-        """They are still there."""
-
-    def take(self) -> list[dict[str, Any]]:
-        """All rows so far, book by book, each as a dict of what is not null."""
-        from weft.host.recording.columns import to_table
-
-        found: list[dict[str, Any]] = []
-        for _, node, book in self.books:
-            batch = book.take()
-            if batch is not None:
-                listed = to_table(batch, 1, 0).to_pylist()
-                found += [{"node": node} | {k: v for k, v in row.items() if v is not None} for row in listed]
-        return found

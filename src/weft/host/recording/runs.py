@@ -104,12 +104,8 @@ class Run:
         """Look again, and return the files that are new since."""
         before = {file.path for file in self.files}
         again = open_run(self.path, known={file.path: file for file in self.files})
-        self.info, self.nodes, self.files, self.troubles = (
-            again.info,
-            again.nodes,
-            again.files,
-            again.troubles,
-        )
+        self.info, self.nodes = again.info, again.nodes
+        self.files, self.troubles = again.files, again.troubles
         return [file for file in self.files if file.path not in before]
 
     def tables(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
@@ -212,7 +208,8 @@ def _add_file(run: Run, path: Path, node: str) -> None:
     except (OSError, pa.ArrowException) as error:
         run.troubles.append(f"{path} is torn or no Parquet file, and ignored: {error}")
         return
-    text = (metadata.metadata or {}).get(VERSION_KEY, b"").decode("ascii", "replace")
+    said = metadata.metadata or {}
+    text = said.get(VERSION_KEY, b"").decode("ascii", "replace")
     if not text.isdigit():
         run.troubles.append(
             f"{path} was written by something else (it names no schema version), and is ignored"
@@ -220,7 +217,6 @@ def _add_file(run: Run, path: Path, node: str) -> None:
         return
     if int(text) > VERSION:
         raise newer_schema(path, text)
-    said = metadata.metadata or {}
     words = [said.get(key, b"").decode("utf-8", "replace") for key in (NODE_KEY, RUN_KEY)]
     run.files.append(RowFile(path, node, metadata.num_rows, int(text), *_span(path, metadata), *words))
 

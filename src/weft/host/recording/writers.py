@@ -24,16 +24,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from weft.host.recording.files import write_file
+from weft.host.files.private import write_by
 from weft.model.recording import Pattern, rows_in
 from weft.recorder import BookBatch
 from weft.recorder.book import ROWS
 
 _HEAD = 4
 _PATIENCE = 30.0  # seconds for what is being written when it is to end
-_NICE = (
-    5  # federates come first, but it keeps up beside three busy processes on two cores (with 10 it did not)
-)
+# Federates come first, but it keeps up beside three busy processes on two cores (with 10 it did not).
+_NICE = 5
 _AT_ONCE = 500  # pieces in one call; systems take a thousand or so
 _KEPT = 16 << 20  # bytes of memory that both have, between two files
 _TRIES = 2
@@ -73,19 +72,15 @@ class Writer:
 
     def write(self, path: Path, metadata: dict[bytes, bytes], parts: Sequence[Part], offset_ns: int) -> None:
         """One file; raises OSError, and then there is none.  `offset_ns`: from the monotonic to the wall clock."""
-        write_parts(path, metadata, parts, offset_ns)
+        from weft.host.recording.columns import ARROW_SCHEMA, to_group
+        from weft.host.recording.parquet import parquet_file
+
+        groups = [to_group(part.batch, part.sequence, offset_ns) for part in parts]
+        pieces = parquet_file(groups, metadata | ARROW_SCHEMA)
+        write_by(path, lambda file: file.writelines(pieces))
 
     def close(self) -> None:
         """Nothing more is to be written."""
-
-
-def write_parts(path: Path, metadata: dict[bytes, bytes], parts: Sequence[Part], offset_ns: int) -> None:
-    from weft.host.recording.columns import ARROW_SCHEMA, to_group
-    from weft.host.recording.parquet import parquet_file
-
-    groups = [to_group(part.batch, part.sequence, offset_ns) for part in parts]
-    pieces = parquet_file(groups, metadata | ARROW_SCHEMA)
-    write_file(path, lambda file: file.writelines(pieces))
 
 
 class ProcessWriter(Writer):
@@ -281,12 +276,13 @@ def serve() -> None:
     os.dup2(2, 1)  # whoever prints does not answer
     if hasattr(os, "nice"):
         os.nice(_NICE)
-    Writer().prepare()
+    writer = Writer()
+    writer.prepare()
     shapes: _Shapes = {}
     shared = _Shared(int(sys.argv[2])) if len(sys.argv) > 2 else None
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
-            wrong = _carry_out(asked, shared, shapes)
+            wrong = _carry_out(writer, asked, shared, shapes)
             answer = b"" if wrong is None else pickle.dumps(wrong)
             _send(answers, [len(answer).to_bytes(_HEAD, "little") + answer])
 
@@ -310,7 +306,9 @@ class _Shared:
         return memoryview(self._map or b"")[self._at - size : self._at]
 
 
-def _carry_out(asked: IO[bytes], shared: _Shared | None, shapes: _Shapes) -> tuple[int, str] | None:
+def _carry_out(
+    writer: Writer, asked: IO[bytes], shared: _Shared | None, shapes: _Shapes
+) -> tuple[int, str] | None:
     """One file; what went wrong."""
     path: str
     metadata: dict[bytes, bytes]
@@ -329,7 +327,7 @@ def _carry_out(asked: IO[bytes], shared: _Shared | None, shapes: _Shapes) -> tup
     for which in forgotten:
         del shapes[which]
     try:
-        write_parts(Path(path), metadata, parts, offset_ns)
+        writer.write(Path(path), metadata, parts, offset_ns)
     except OSError as error:
         return error.errno or 0, error.strerror or str(error)
     return None

@@ -78,12 +78,13 @@ class Backlog:
                 break
         return found
 
-    def leave_federation(self) -> list[Encoded]:
-        """The federate has resigned: what is left that does not depend on that."""
+    def rest(self, joined: bool) -> list[Encoded]:
+        """All that waits; for a federate that has resigned only what does not depend on that."""
         rest: deque[Callback] = deque()
         found = self.take()
         while found is not None:
             rest.append(found)
             found = self.take()
-        drop_federation(rest)
+        if not joined:
+            drop_federation(rest)
         return [one for one in rest if isinstance(one, Encoded)]

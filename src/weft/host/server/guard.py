@@ -203,26 +203,23 @@ def _text(data: bytes) -> str:
 def hash_password(password: str, salt: bytes | None = None) -> str:
     salt = os.urandom(16) if salt is None else salt
     cost, block, parallel = _COST
-    made = hashlib.scrypt(password.encode(), salt=salt, n=cost, r=block, p=parallel, dklen=32)
+    made = _scrypt(password, salt, cost, block, parallel)
     return f"scrypt${cost}${block}${parallel}${_b64(salt)}${_b64(made)}"
 
 
 def verify_password(password: str, stored: str) -> bool:
     try:
         _, cost, block, parallel, salt, expected = stored.split("$")
-        made = hashlib.scrypt(
-            password.encode(),
-            salt=base64.b64decode(salt),
-            n=int(cost),
-            r=int(block),
-            p=int(parallel),
-            dklen=32,
-        )
+        made = _scrypt(password, base64.b64decode(salt), int(cost), int(block), int(parallel))
     except ValueError as error:
         raise SettingsError(
             "a password in the password file is not a hash; make it with `weft passwd`"
         ) from error
     return hmac.compare_digest(made, base64.b64decode(expected))
+
+
+def _scrypt(password: str, salt: bytes, cost: int, block: int, parallel: int) -> bytes:
+    return hashlib.scrypt(password.encode(), salt=salt, n=cost, r=block, p=parallel, dklen=32)
 
 
 def _b64(data: bytes) -> str:
@@ -240,11 +237,7 @@ def read_password_file(text: str, name: str, clear_text_allowed: bool = False) -
     users = {}
     for who, entry in document.get("users", {}).items():
         unknown = set(entry) - {"password", "federations", "create"}
-        if (
-            unknown
-            or not isinstance(entry.get("password"), str)
-            or not entry["password"].startswith("scrypt$")
-        ):
+        if unknown or not str(entry.get("password")).startswith("scrypt$"):
             raise SettingsError(
                 f"{name}: users.{who} needs a password hash (`weft passwd`), and has {sorted(entry)}"
             )

@@ -32,17 +32,15 @@ from weft.kernel.recording.message_rows import message_of
 from weft.model.errors import RTIexception, RTIinternalError
 from weft.model.packed import PackedValues
 from weft.model.time import time_factory
-from weft.wire.codec.callback_names import HEAD
+from weft.wire.codec.callbacks import HEAD
 from weft.wire.codec.evolved import OTHERWISE
 from weft.wire.codec.packed import Splicer
-from weft.wire.own.urgent_fields import with_urgent
+from weft.wire.own.fields import with_urgent
 from weft.wire.session.frames import NONE
 
 NEVER = float("inf")
 _GATHERED = 16 << 10  # bytes of answers that are sent without waiting longer
-_FULL = (
-    64 << 10
-)  # bytes under way to a federate, above which what can be sorted waits; where asyncio pauses writing
+_FULL = 64 << 10  # bytes under way, above which what can be sorted waits; where asyncio pauses writing
 _HELD = 1 << 20  # bytes that a client leaves unread, above which what is for it gathers in its session
 _CROWD = 16  # sessions to be written to, above which what others have sent by now goes with it
 _ROOM = 16 << 20  # bytes that may gather for a crowd
@@ -211,14 +209,8 @@ class Outbox:
         if backlog is None:
             return
         served.backlog = None
-        if not joined:
-            for found in backlog.leave_federation():
-                served.wire.send_callback(found.payload)
-            return
-        left = backlog.take()
-        while left is not None:
-            served.wire.send_callback(left.payload)
-            left = backlog.take()
+        for found in backlog.rest(joined):
+            served.wire.send_callback(found.payload)
 
     def _encode(self, served: Served, effect: Callback) -> bytes:
         delivery = effect.delivery
@@ -269,9 +261,13 @@ class Outbox:
             served.dirty = True
             self._dirty.append(served)
 
-    def _touch_later(self, served: Served) -> None:
-        if served.wire.waiting_bytes > _GATHERED:
-            self._touch(served)
+    def _touch_answered(self, served: Served) -> None:
+        """It has an answer, which gathers with others if its client does not wait for it."""
+        if served.dirty:
+            return
+        if not served.patient or served.wire.waiting_bytes > _GATHERED:
+            served.dirty = True
+            self._dirty.append(served)
         elif not served.answers_wait:
             served.answers_wait = True
             self._patient.append(served)

@@ -286,19 +286,14 @@ class Server:
         self._places.greeted(line.address)
         if greeting.is_resume:
             return self._resume(line, greeting, now)
-        if len(self.sessions) >= self.settings.limits.sessions or self.is_closing:
-            self.report_stranger(
-                f"a new session was refused: there are {len(self.sessions)} (limits.sessions)"
-            )
-            line.send([refuse_new_session(OUT_OF_RESOURCES)])
+        limits = self.settings.limits
+        if len(self.sessions) >= limits.sessions or self.is_closing:
+            self._refuse(line, f"there are {len(self.sessions)} (limits.sessions)")
             return None
         may, oldest = self._places.may_begin(line.address)
         if not may:
-            self.report_stranger(
-                f"a new session was refused: {line.address} has {self.settings.limits.unjoined} in which "
-                "no federate has joined (limits.unjoined)"
-            )
-            line.send([refuse_new_session(OUT_OF_RESOURCES)])
+            why = f"{line.address} has {limits.unjoined} in which no federate has joined (limits.unjoined)"
+            self._refuse(line, why)
             return None
         if oldest is not None:
             oldest.wire.discard("another session of its address took its place (limits.unjoined)")
@@ -319,6 +314,10 @@ class Server:
         self.sessions[session_id] = served
         self._places.began(served)
         return served
+
+    def _refuse(self, line: SocketLine, why: str) -> None:
+        self.report_stranger(f"a new session was refused: {why}")
+        line.send([refuse_new_session(OUT_OF_RESOURCES)])
 
     def _resume(self, line: SocketLine, greeting: Greeting, now: float) -> Served | None:
         served = self.sessions.get(greeting.session_id)
@@ -391,8 +390,7 @@ class Server:
         self._forget(served, now)
 
     def _end(self, served: Served, why: str, now: float) -> None:
-        kernel_session = self.board.node.sessions.get(served.kernel_session)
-        if kernel_session is not None and kernel_session.member is not None:
+        if self._has_joined(served):
             served.wire.send_callback(served.codec.encode_callback("federate_resigned", (why,)))
         parts = served.wire.take_outgoing(now)
         if served.line is not None and parts:
@@ -490,9 +488,8 @@ class Server:
 
     def _tick(self) -> None:
         loop = asyncio.get_running_loop()
-        self._ticker = loop.call_later(
-            _TICK, self._tick
-        )  # first of all: whatever happens, there is a next one
+        # First of all: whatever happens, there is a next one.
+        self._ticker = loop.call_later(_TICK, self._tick)
         now = time.monotonic()
         for served in list(self.sessions.values()):
             self._check_session(served)
@@ -588,19 +585,17 @@ class Server:
     def opened(self, line: SocketLine) -> bool:
         """May it stay?  A session has one connection, or two for a moment; the rest are strangers."""
         self._connections.add(line)
+        limits = self.settings.limits
+        refusal = ""
         if not self._places.opened(line.address):
-            limit = self.settings.limits.half_open
-            self.report_stranger(
-                f"a connection was refused: {line.address} has {limit} in which nobody has connected "
-                "(limits.half_open)"
+            refusal = (
+                f"{line.address} has {limits.half_open} in which nobody has connected (limits.half_open)"
             )
-            return False
-        if len(self._connections) <= 2 * self.settings.limits.sessions + 16:
-            return True
-        self.report_stranger(
-            f"a connection was refused: there are {len(self._connections)} (limits.sessions)"
-        )
-        return False
+        elif len(self._connections) > 2 * limits.sessions + 16:
+            refusal = f"there are {len(self._connections)} (limits.sessions)"
+        if refusal:
+            self.report_stranger(f"a connection was refused: {refusal}")
+        return not refusal
 
     def closed(self, line: SocketLine) -> None:
         self._connections.discard(line)
@@ -610,11 +605,8 @@ class Server:
 
 def _name(served: Served) -> str:
     """How the log calls it; names that federates choose are quoted, since they may hold anything."""
-    return (
-        f"session {served.number} ({served.federation!r})"
-        if served.federation
-        else f"session {served.number}"
-    )
+    federation = f" ({served.federation!r})" if served.federation else ""
+    return f"session {served.number}{federation}"
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext:

@@ -181,10 +181,7 @@ class Switchboard(Outbox):
         served.wire.send_call_response(
             frame.sequence, EMPTY_UPDATE_RESPONSE if is_update else EMPTY_SEND_RESPONSE
         )
-        if served.patient and not served.dirty:
-            self._touch_later(served)
-        else:
-            self._touch(served)
+        self._touch_answered(served)
         receivers = lane.receivers
         recorder = way.federation.recorder
         shared = data[content:end] if receivers or recorder is not None else b""
@@ -299,10 +296,7 @@ class Switchboard(Outbox):
             return
         number = served.calls.pop(sequence)
         served.wire.send_call_response(sequence, served.codec.encode_response(number, None))
-        if served.dirty:
-            self._touch(served)
-        else:
-            self._touch_later(served)
+        self._touch_answered(served)
         if len(effects) > 1:
             self.perform(effects[1:])
 
@@ -321,10 +315,7 @@ class Switchboard(Outbox):
         if isinstance(first, Reply) and not hot.time:
             empty = EMPTY_SEND_RESPONSE if number == SEND else EMPTY_UPDATE_RESPONSE
             served.wire.send_call_response(sequence, empty)
-            if served.patient and not served.dirty:
-                self._touch_later(served)
-            else:
-                self._touch(served)
+            self._touch_answered(served)
             if len(effects) > 1:
                 self._callbacks(effects)
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from weft.host.causes import Causes
-from weft.host.line import Line
+from weft.host.connection import Line
 from weft.host.server.backlog import Backlog
 from weft.kernel import Lane
 from weft.wire.codec.codec import ServiceCodec

@@ -122,14 +122,11 @@ class SocketLine:
             if busy or self._board.is_restless:
                 self._server.attend(busy, now)
         if more:
-            self._rest_later()
-
-    def _rest_later(self) -> None:
-        """It has had its turn; the rest of what it sent comes after the others', and after a flush."""
-        self._resting = True
-        if self._transport is not None:
-            self._transport.pause_reading()
-            asyncio.get_running_loop().call_soon(self._go_on)
+            # It has had its turn; the rest of what it sent comes after the others', and after a flush.
+            self._resting = True
+            if self._transport is not None:
+                self._transport.pause_reading()
+                asyncio.get_running_loop().call_soon(self._go_on)
 
     def _go_on(self) -> None:
         if self._transport is not None and self._served is not None and not self._closed_at:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from weft.host.observing.survey import HostSurroundings
 from weft.host.server.socket_lines import SocketLine
 from weft.model.json_types import JsonObject
-from weft.wire.codec.callback_names import callback_name
+from weft.wire.codec.callbacks import callback_name
 
 if TYPE_CHECKING:
     from weft.host.mesh.node import FabricNode

@@ -141,9 +141,8 @@ class SimulatedCarrier:
     def commit_soon(self) -> None:
         if not self._due:
             self._due = True
-            self.network.later(
-                self.name, self.network.random.random() * self.network.commit_within, self.commit
-            )
+            wait = self.network.random.random() * self.network.commit_within
+            self.network.later(self.name, wait, self.commit)
 
     def commit(self) -> None:
         self._due = False
@@ -236,13 +235,9 @@ class FabricNetwork(SimulatedNetwork):
     # --- what a test does -------------------------------------------------------------------------------------
 
     def crash(self, name: str) -> None:
-        if name not in self._nodes:
-            raise ValueError(f"node {name!r} is not running")
-        del self._nodes[name]
+        self._end(name)
         del self.carriers[name]
         del self.meshed[name]
-        self.incarnations[name] += 1
-        self._hosts[name].crash()
         for (one, other), link in self._links.items():
             if name in (one, other):
                 link.waiting.clear()
@@ -320,11 +315,8 @@ class FabricNetwork(SimulatedNetwork):
     def transmit_packet(self, sender: str, receiver: str, port: int, packet: Packet) -> None:
         data = encode_packet(packet)
         self._watch(sender, receiver, data)
-        self._hurl(
-            sender,
-            receiver,
-            lambda there: there.channels.of(port).receive(self.topology.numbers[sender], decode_packet(data)),
-        )
+        own = self.topology.numbers[sender]
+        self._hurl(sender, receiver, lambda there: there.channels.of(port).receive(own, decode_packet(data)))
         self._retry_later(sender, receiver)
 
     def acknowledge(self, sender: str, receiver: str, port: int, domain: int, number: int) -> None:
@@ -356,17 +348,14 @@ class FabricNetwork(SimulatedNetwork):
         key = (sender, receiver)
         if key not in self._retrying:
             self._retrying.add(key)
-            link = self._links[key]
-            wait = (
-                link.profile.retry
-                + 3 * (link.profile.delay + (1 + _LATE) * link.profile.jitter)
-                + self.commit_within
-            )
-            self.clock.at(self.clock.now + wait, lambda: self._retry(sender, receiver))
+            link = self._links[key].profile
+            wait = link.retry + 3 * (link.delay + (1 + _LATE) * link.jitter) + self.commit_within
 
-    def _retry(self, sender: str, receiver: str) -> None:
-        self._retrying.discard((sender, receiver))
-        self._reconnect(sender, receiver, both=False)
+            def retry() -> None:
+                self._retrying.discard(key)
+                self._reconnect(sender, receiver, both=False)
+
+            self.clock.at(self.clock.now + wait, retry)
 
     def _reconnect(self, one: str, other: str, both: bool = True) -> None:
         for sender, receiver in ((one, other), (other, one)) if both else ((one, other),):
@@ -405,13 +394,9 @@ class FabricNetwork(SimulatedNetwork):
         return True
 
     def _send_whole(self, sender: str, receiver: str, message: _Routed) -> None:
-        link = self._links[sender, receiver]
-        took = self._delay(link)
-        while self.random.random() < link.profile.loss:
-            took += link.profile.retry
-        link.last_arrival = max(link.last_arrival, self.clock.now + took)
+        when = self._reliable_arrival(self._links[sender, receiver])
         self._watch(sender, receiver, message[4])
-        self._come(link.last_arrival, receiver, message)
+        self._come(when, receiver, message)
 
     def _come(self, when: float, at: str, message: _Routed) -> None:
         life = self.incarnations[at]

@@ -8,7 +8,7 @@ consumer of that event.  Both are to be done before the timer goes off again.  T
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from weft.channel import (
@@ -62,7 +62,7 @@ def simulate(pairs: Sequence[Pair], seconds: float, preemptive: bool, node: str 
     for supplier in woken:
         supplier.suspend()
     channel.run_pending()
-    return _rows(told, node)
+    return pair_rows(told, node)
 
 
 def _connect(channel: EventChannel, processor: SimulatedProcessor, pair: Pair) -> ProxyPushSupplier:
@@ -78,8 +78,9 @@ def _connect(channel: EventChannel, processor: SimulatedProcessor, pair: Pair) -
     return channel.consume(push, interval(1 / pair.hertz), name=supplier, rt_info=supplier, now=0.0)
 
 
-def _rows(told: list[Happening], node: str) -> list[Row]:
-    """As the channel told, but the deadline of a consumer is that of the supplier which woke it, not a period after the push."""
+def pair_rows(told: Iterable[Happening], node: str) -> list[Row]:
+    """What a channel told of pairs, by time.  The deadline of a consumer is that of the supplier which woke it, not a period
+    after the push."""
     rows: list[Row] = []
     due: dict[str, list[int]] = {}  # by pair: the deadlines of its supplier so far
     begun: dict[str, int] = {}  # how often each has begun

@@ -20,6 +20,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from weft.host.effects import EffectRunner, Inbox, PendingCall
 from weft.host.files.saves import MemorySaves, carry_out
@@ -46,9 +47,7 @@ from weft.kernel.state.turn import Turn
 from weft.model.errors import NotConnected, RTIinternalError
 from weft.model.records import Source
 
-MAX_EVENTS = (
-    10_000_000  # far beyond any test: an endless exchange between nodes ends with an error, not a hang
-)
+MAX_EVENTS = 10_000_000  # far beyond any test: an endless exchange ends with an error, not a hang
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +160,18 @@ class SimulatedNetwork:
             while link.waiting:
                 link.waiting.popleft()()
 
-    def crash(self, name: str) -> None:
-        """The node is gone at once; the others notice a little later."""
+    def _end(self, name: str) -> int:
+        """Which of its incarnations that was."""
         if name not in self._nodes:
             raise ValueError(f"node {name!r} is not running")
         del self._nodes[name]
-        incarnation = self.incarnations[name]
         self.incarnations[name] += 1
         self._hosts[name].crash()
+        return self.incarnations[name] - 1
+
+    def crash(self, name: str) -> None:
+        """The node is gone at once; the others notice a little later."""
+        incarnation = self._end(name)
         for other in self.incarnations:
             if other == name:
                 continue
@@ -179,10 +182,10 @@ class SimulatedNetwork:
                 # Nothing of it arrives once the others have noticed.
                 under_way = min(self._links[name, other].profile.delay, self.detection)
                 self._crashes[name, incarnation, other] = self.clock.now + self.random.random() * under_way
-                self.later(other, self.detection, self._noticed(other, name))
+                self.later(other, self.detection, partial(self._notice, other, name))
 
-    def _noticed(self, at: str, gone: str) -> Callable[[], None]:
-        return lambda: self._perform(at, self._nodes[at].peer_lost(gone, self.clock.now))
+    def _notice(self, at: str, gone: str) -> None:
+        self._perform(at, self._nodes[at].peer_lost(gone, self.clock.now))
 
     def restart(self, name: str) -> None:
         """The node begins anew, after the others have noticed that it was gone."""
@@ -195,7 +198,7 @@ class SimulatedNetwork:
         self._start(name)
         for other in self.incarnations:
             if other not in self._nodes:
-                self._perform(name, self._nodes[name].peer_lost(other, self.clock.now))
+                self._notice(name, other)
             elif other != name:
                 self._perform(other, self._nodes[other].peer_found(name, self.clock.now))
 
@@ -239,9 +242,6 @@ class SimulatedNetwork:
         if found is None:
             raise NotConnected(f"node {name!r} has crashed")
         return found
-
-    def open(self, name: str) -> SimulatedConnection:
-        return SimulatedConnection(self, name, self.node(name).open_session())
 
     def host(self, name: str) -> SimulatedHost:
         return self._hosts[name]
@@ -298,12 +298,16 @@ class SimulatedNetwork:
     def _delay(self, link: _Link) -> float:
         return link.profile.delay + self.random.random() * link.profile.jitter
 
-    def _send_reliably(self, sender: str, link: _Link, effect: Transmit) -> None:
+    def _reliable_arrival(self, link: _Link) -> float:
+        """When something arrives that is sent now, and again if it is lost, behind what was sent before."""
         took = self._delay(link)
         while self.random.random() < link.profile.loss:
             took += link.profile.retry
         link.last_arrival = max(link.last_arrival, self.clock.now + took)
-        self._arrive_at(link.last_arrival, sender, effect)
+        return link.last_arrival
+
+    def _send_reliably(self, sender: str, link: _Link, effect: Transmit) -> None:
+        self._arrive_at(self._reliable_arrival(link), sender, effect)
 
     def _arrive_at(self, when: float, sender: str, effect: Transmit) -> None:
         receiver = effect.node
@@ -395,7 +399,8 @@ class SimulatedSite:
         self._node = node
 
     def connect(self) -> SimulatedConnection:
-        return self._network.open(self._node)
+        session = self._network.node(self._node).open_session()
+        return SimulatedConnection(self._network, self._node, session)
 
 
 class SimulatedConnection:
