@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.federate import RTIambassador
+from weft.federate.services.data_distribution import DataDistributionManagement
+from weft.federate.services.declaration import DeclarationManagement
+from weft.federate.services.federation import FederationManagement
+from weft.federate.services.object import ObjectManagement
+from weft.federate.services.ownership import OwnershipManagement
+from weft.federate.services.support import SupportServices
+from weft.federate.services.time import TimeManagement
+from weft.host.log import JSON, TEXT, Log
+from weft.kernel.node import faults
 from weft.model.errors import SettingsError
 from weft.prove import (
     Embedded,
@@ -27,10 +37,10 @@ from weft.prove import (
     shrunk,
     words_of,
 )
-from weft.prove.calls.choices import CHOICES, GROUPS
-from weft.prove.calls.signatures import SIGNATURES
 from weft.prove.compare import _HOLDING, broken, first_difference
 from weft.prove.player import CALLBACKS, CallRecord
+from weft.prove.proof import BAD
+from weft.prove.signatures import SIGNATURES
 
 WORDS = words_of([proving_model()])
 plain = st.recursive(
@@ -90,8 +100,16 @@ def test_scripts_have_all_groups_and_most_calls_are_good() -> None:
     """Item 2.1: all service groups together, and a share that is refused."""
     seen = [one for seed in range(12) for one in played(seed, 150).seen]
     made = {one.step.call for one in seen}
-    for group in GROUPS:
-        assert any(choice.group == group for choice in CHOICES)
+    for group in (
+        FederationManagement,
+        DeclarationManagement,
+        ObjectManagement,
+        OwnershipManagement,
+        TimeManagement,
+        DataDistributionManagement,
+        SupportServices,
+    ):
+        assert made & vars(group).keys()
     assert len(made) > 100
     assert 0.05 < sum(bool(one.error) for one in seen) / len(seen) < 0.35
     heard = {callback[0] for one in seen for told in one.heard.values() for callback in told}
@@ -394,3 +412,12 @@ def test_a_world_that_lies_is_found_and_its_script_is_short() -> None:
     assert len(shown.steps) <= 8
     assert Campaign(WORDS, [lambda record: _Forgetful()], record=False).replay(shown).findings
     assert Campaign(WORDS, [], record=False).replay(shown).proven
+
+
+@pytest.mark.parametrize("form", [TEXT, JSON])
+def test_an_error_of_the_rtis_own_is_seen_in_any_log(form: str) -> None:
+    """Item 2.1: no internal error in a log, ever; so the words that a log has are those that are looked for."""
+    notice = faults.fault(ValueError("planted"), "a call")
+    written = io.StringIO()
+    Log("S1", form, written)(notice.text)
+    assert any(bad in written.getvalue() for bad in BAD)

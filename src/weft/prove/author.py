@@ -1,14 +1,15 @@
 """Writes a script, step by step, from a seed.
 
 It is told what became of each step (by the world that runs it first) and so knows what is worth doing next: most calls are valid,
-and a share is wrong on purpose.  `choices_…` have the calls by group, with how often each is made.
+and a share is wrong on purpose.  `weft.prove.calls` has the calls by group, with how often each is made.
 """
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from weft.fom import OBJECT_ROOT, PRIVILEGE_TO_DELETE
 from weft.model.json_types import Json
@@ -27,15 +28,13 @@ BYTES = 0.15
 NOBODY = "nobody"  # a name that stands for no handle
 
 
-class Choice(NamedTuple):
-    weight: float
-    group: str
-    make: Callable[[Author, int], ScriptedCall | None]
+class NotNow(Exception):
+    """What such a call needs is not there; the author makes another."""
 
 
 class Author:
     def __init__(
-        self, seed: int, words: ModelWords, federates: int, time: str, choices: Sequence[Choice]
+        self, seed: int, words: ModelWords, federates: int, time: str, choices: Sequence[tuple[float, Make]]
     ) -> None:
         self.random = random.Random(seed)
         self.words = words
@@ -48,8 +47,8 @@ class Author:
         # A few classes that all talk about: else federates would seldom meet.
         self.classes = self.some(words.classes, min(2, len(words.classes)))[:4]
         self.interactions = self.some(words.interactions, min(2, len(words.interactions)))[:4]
-        self._choices = choices
-        self._weights = [choice.weight for choice in choices]
+        self._weights = [weight for weight, _ in choices]
+        self._makers = [make for _, make in choices]
         self._plan: list[ScriptedCall] = []
         self._hurried: int | None = None  # who is in a hurry: what others did meanwhile would be up to chance
 
@@ -115,10 +114,11 @@ class Author:
             progress = self._progress(who) if self._hurried is None else None
             if progress is not None:
                 return progress
-            (choice,) = self.random.choices(self._choices, self._weights)
-            step = choice.make(self, who)
-            if step is not None and (self._hurried is None or self._may_follow(step)):
-                return step
+            (make,) = self.random.choices(self._makers, self._weights)
+            with contextlib.suppress(NotNow):
+                step = make(self, who)
+                if self._hurried is None or self._may_follow(step):
+                    return step
         return ScriptedCall(self._whose_turn(), "get_order_name", ("RECEIVE",))
 
     def _may_follow(self, step: ScriptedCall) -> bool:
@@ -180,6 +180,10 @@ class Author:
         count = self.random.randint(min(least, len(items)), len(items))
         return self.random.sample(items, count)
 
+    def require(self, condition: object) -> None:
+        if not condition:
+            raise NotNow
+
     def one(self, who: int) -> Insight:
         return self.known.of[who]
 
@@ -200,11 +204,12 @@ class Author:
             else self.any(self.words.classes or [NOBODY])
         )
 
-    def published_class(self, who: int) -> str | None:
-        mine = sorted(self.one(who).published)
+    def published_class(self, who: int) -> str:
         if self.wild:
             return self.cls()
-        return self.any(mine) if mine else None
+        mine = sorted(self.one(who).published)
+        self.require(mine)
+        return self.any(mine)
 
     def names_of(self, cls: str) -> list[str]:
         """Attributes of a class; wild: also others."""
@@ -226,17 +231,22 @@ class Author:
             return self.any(self.interactions)
         return self.any(self.words.interactions or [NOBODY])
 
-    def instance(self, who: int, mine: bool = False) -> str | None:
+    def instance(self, who: int, mine: bool = False) -> str:
         """One it knows, or owns something of."""
         one = self.one(who)
         if self.wild:
-            every = [*self.known.classes, NOBODY]
-            return self.any(every)
-        if mine:
-            owned = sorted(i for i, names in one.owns.items() if names and i in self.known.classes)
-            return self.any(owned) if owned else None
-        found = sorted(i for i in one.knows if i in self.known.classes)
-        return self.any(found) if found else None
+            return self.any([*self.known.classes, NOBODY])
+        some = [i for i, names in one.owns.items() if names] if mine else list(one.knows)
+        found = sorted(i for i in some if i in self.known.classes)
+        self.require(found)
+        return self.any(found)
+
+    def owned(self, who: int) -> tuple[str, list[str]]:
+        """An instance, and some of what it owns of it."""
+        instance = self.instance(who, mine=True)
+        owned = sorted(self.one(who).owns.get(instance, set()))
+        names = self.some(owned) if owned and not self.wild else self.names_of(self.class_of(who, instance))
+        return instance, sorted(names)
 
     def class_of(self, who: int, instance: str) -> str:
         return self.one(who).knows.get(instance) or self.known.classes.get(instance) or self.cls()
@@ -276,3 +286,12 @@ class Author:
         if self.float_time:
             return self.random.randint(2 * low, 2 * high) / 2
         return self.random.randint(low, high)
+
+
+Make = Callable[[Author, int], ScriptedCall]
+"""A call by the federate of that number."""
+
+
+def one_of(*services: str) -> Make:
+    """A call without arguments."""
+    return lambda a, who: ScriptedCall(who, a.any(services))

@@ -30,9 +30,9 @@ from weft.model.handles import (
 )
 from weft.model.json_types import Json
 from weft.model.records import RangeBounds
-from weft.model.time import HLAinteger64TimeFactory, time_factory
-from weft.prove.calls.signatures import SIGNATURES
+from weft.model.time import HLAinteger64TimeFactory, LogicalTime, LogicalTimeInterval, time_factory
 from weft.prove.script import HeardCallback, Script, ScriptedCall
+from weft.prove.signatures import SIGNATURES
 from weft.prove.words import ModelWords
 
 H = TypeVar("H", bound=Handle)
@@ -93,71 +93,95 @@ class HandleBook:
         return found if isinstance(found, kind) else kind.of(_UNKNOWN)
 
     def arguments(self, step: ScriptedCall) -> tuple[list[object], dict[str, object]]:
-        kinds = SIGNATURES[step.call]
+        """Attributes and parameters are those of the class or instance that stands before them."""
         given: list[object] = []
         keywords: dict[str, object] = {}
         context = ""
-        for kind, plain in zip(kinds, step.arguments, strict=False):
-            bare = kind.rstrip("?=")
-            if bare in ("class", "interaction") and not (bare == "class" and context):
+        for parameter, plain in zip(SIGNATURES[step.call], step.arguments, strict=False):
+            name = parameter.name
+            if name == "interaction_class" or (name == "object_class" and not context):
                 context = str(plain)
-            elif bare == "instance" and step.call != "send_directed_interaction":
+            elif name == "object_instance" and step.call != "send_directed_interaction":
                 context = self.class_of.get(str(plain), "")
-            elif bare == "target":
+            elif name == "target":
                 context = self.class_of.get(str(plain), str(plain))
-            value = self._value(bare, plain, context)
-            if kind.endswith("="):
-                if value is not None:
-                    keywords[bare] = value
-            else:
+            value = None if plain is None else self._value(name, plain, context)
+            if parameter.kind is not parameter.KEYWORD_ONLY:
                 given.append(value)
+            elif value is not None:
+                keywords[name] = value
         return given, keywords
 
-    def _value(self, kind: str, plain: Json, context: str) -> object:
-        if plain is None:
-            return None
-        plainly = _HANDLE_KINDS.get(kind)
-        if plainly is not None:
-            return self.handle(plainly, plain)
-        several = _SET_KINDS.get(kind)
-        if several is not None:
-            return frozenset(self.handle(several, name) for name in _list(plain))
-        convert = getattr(self, f"_{kind}", None)
-        return plain if convert is None else convert(plain, context)
+    def _value(self, name: str, plain: Json, context: str) -> object:
+        """What stands for the argument of a parameter of that name."""
+        if name in _HANDLES:
+            return self.handle(_HANDLES[name], plain)
+        if name in _HANDLE_SETS:
+            return frozenset(self.handle(_HANDLE_SETS[name], one) for one in _list(plain))
+        match name:
+            case "federation_name":
+                return f"{self.federation}-{plain}"
+            case "fom_modules":
+                return self.words.sources
+            case "user_supplied_tag":
+                return str(plain).encode("latin-1")
+            case "object_instance_names":
+                return frozenset(map(str, _list(plain)))
+            case "time":
+                return self._time(plain)
+            case "lookahead":
+                return self._interval(plain)
+            case "resign_action":
+                return ResignAction[str(plain)]
+            case "value":
+                return plain if isinstance(plain, bool) else ResignAction[str(plain)]
+            case "order" | "order_type":
+                return OrderType[str(plain)]
+            case "range_bounds":
+                return RangeBounds(*map(_whole, _list(plain)))
+            case "target":
+                kind = ObjectInstanceHandle if plain in self.class_of else ObjectClassHandle
+                return self.handle(kind, plain)
+            case _:
+                return self._value_of_class(name, plain, context)
 
-    def _federation(self, plain: Json, context: str) -> str:
-        return f"{self.federation}-{plain}"
+    def _value_of_class(self, name: str, plain: Json, context: str) -> object:
+        match name:
+            case "attribute":
+                return self._attribute(plain, context)
+            case "attributes" | "confirmed_attributes" | "desired_attributes":
+                return self._attributes(plain, context)
+            case "parameter":
+                return self._parameter(plain, context)
+            case "attribute_values":
+                return {
+                    self._attribute(one, context): self._bytes(value, self.words.attribute_type(context, one))
+                    for one, value in _members(plain)
+                }
+            case "parameter_values":
+                return {
+                    self._parameter(one, context): self._bytes(value, self.words.parameter_type(context, one))
+                    for one, value in _members(plain)
+                }
+            case "attributes_and_regions":
+                return [
+                    (self._attributes(names, context), self._value("regions", regions, context))
+                    for names, regions in map(_list, _list(plain))
+                ]
+            case _:
+                return plain
 
-    def _model(self, plain: Json, context: str) -> object:
-        return self.words.sources
-
-    def _tag(self, plain: Json, context: str) -> bytes:
-        return str(plain).encode("latin-1")
-
-    def _names(self, plain: Json, context: str) -> frozenset[str]:
-        return frozenset(map(str, _list(plain)))
-
-    def _time(self, plain: Json, context: str) -> object:
+    def _time(self, plain: Json) -> LogicalTime:
         factory = self.factory
         if isinstance(factory, HLAinteger64TimeFactory):
             return factory.make_time(_whole(plain))
         return factory.make_time(_number(plain))
 
-    def _interval(self, plain: Json, context: str) -> object:
+    def _interval(self, plain: Json) -> LogicalTimeInterval:
         factory = self.factory
         if isinstance(factory, HLAinteger64TimeFactory):
             return factory.make_interval(_whole(plain))
         return factory.make_interval(_number(plain))
-
-    def _action(self, plain: Json, context: str) -> ResignAction:
-        return ResignAction[str(plain)]
-
-    def _order(self, plain: Json, context: str) -> OrderType:
-        return OrderType[str(plain)]
-
-    def _bounds(self, plain: Json, context: str) -> RangeBounds:
-        lower, upper = map(_whole, _list(plain))
-        return RangeBounds(lower, upper)
 
     def _attribute(self, plain: Json, context: str) -> AttributeHandle:
         return self.attributes.get((context, str(plain))) or self.handle(AttributeHandle, plain)
@@ -167,33 +191,6 @@ class HandleBook:
 
     def _parameter(self, plain: Json, context: str) -> ParameterHandle:
         return self.parameters.get((context, str(plain))) or self.handle(ParameterHandle, plain)
-
-    def _values(self, plain: Json, context: str) -> dict[AttributeHandle, bytes]:
-        type_of = self.words.attribute_type
-        return {
-            self._attribute(name, context): self._bytes(value, type_of(context, name))
-            for name, value in _members(plain)
-        }
-
-    def _parameters(self, plain: Json, context: str) -> dict[ParameterHandle, bytes]:
-        type_of = self.words.parameter_type
-        return {
-            self._parameter(name, context): self._bytes(value, type_of(context, name))
-            for name, value in _members(plain)
-        }
-
-    def _pairs(self, plain: Json, context: str) -> object:
-        return [
-            (
-                self._attributes(names, context),
-                frozenset(self.handle(RegionHandle, one) for one in _list(regions)),
-            )
-            for names, regions in map(_list, _list(plain))
-        ]
-
-    def _target(self, plain: Json, context: str) -> Handle:
-        kind = ObjectInstanceHandle if plain in self.class_of else ObjectClassHandle
-        return self.handle(kind, plain)
 
     def _bytes(self, plain: Json, data_type: str) -> bytes:
         """A text stands for its bytes; {"federate": name} and {"value": …} are encoded as the data type says.
@@ -310,19 +307,19 @@ def _members(plain: Json) -> ItemsView[str, Json]:
     return plain.items()
 
 
-_HANDLE_KINDS: dict[str, type[Handle]] = {
-    "class": ObjectClassHandle,
-    "interaction": InteractionClassHandle,
-    "instance": ObjectInstanceHandle,
+_HANDLES: dict[str, type[Handle]] = {
+    "object_class": ObjectClassHandle,
+    "interaction_class": InteractionClassHandle,
+    "object_instance": ObjectInstanceHandle,
     "federate": FederateHandle,
     "region": RegionHandle,
     "dimension": DimensionHandle,
-    "transportation": TransportationTypeHandle,
+    "transportation_type": TransportationTypeHandle,
     "retraction": MessageRetractionHandle,
 }
-_SET_KINDS: dict[str, type[Handle]] = {
-    "interactions": InteractionClassHandle,
-    "federates": FederateHandle,
+_HANDLE_SETS: dict[str, type[Handle]] = {
+    "interaction_classes": InteractionClassHandle,
+    "synchronization_set": FederateHandle,
     "regions": RegionHandle,
     "dimensions": DimensionHandle,
 }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -79,37 +80,37 @@ class Campaign:
         waiting = list(seeds)
         while waiting:
             batch, waiting = waiting[:BATCH], waiting[BATCH:]
-            with tempfile.TemporaryDirectory(prefix="weft-prove-", ignore_cleanup_errors=True) as folder:
-                self._open(Path(folder))
-                try:
-                    for seed in batch:
-                        self._prove(seed)
-                        self.outcome.seeds += 1
-                        self._progress(seed, self.outcome)
-                finally:
-                    self._close()
-                self._judge()
+            with self._judged_worlds():
+                for seed in batch:
+                    self._prove(seed)
+                    self.outcome.seeds += 1
+                    self._progress(seed, self.outcome)
         return self.outcome
 
     def replay(self, script: Script) -> CampaignOutcome:
         """One script that somebody has, as it is."""
-        with tempfile.TemporaryDirectory(prefix="weft-prove-", ignore_cleanup_errors=True) as folder:
-            self._open(Path(folder))
-            try:
-                self._compare(script.seed, self._played(script, 0))
-                self.outcome.seeds += 1
-            finally:
-                self._close()
-            self._judge()
+        with self._judged_worlds():
+            self._compare(script.seed, self._played(script, 0))
+            self.outcome.seeds += 1
         return self.outcome
 
     # --- worlds -----------------------------------------------------------------------------------------------
 
-    def _open(self, folder: Path) -> None:
-        self._of_federation.clear()
-        self._folders = [folder / str(number) for number in range(len(self._makers))]
-        for number in range(len(self._makers)):
-            self._start(number)
+    @contextmanager
+    def _judged_worlds(self) -> Iterator[None]:
+        """They are there meanwhile; then what they have recorded is judged."""
+        with tempfile.TemporaryDirectory(prefix="weft-prove-", ignore_cleanup_errors=True) as folder:
+            self._of_federation.clear()
+            self._folders = [Path(folder, str(number)) for number in range(len(self._makers))]
+            for number in range(len(self._makers)):
+                self._start(number)
+            try:
+                yield
+            finally:
+                for world in self._worlds:
+                    world.stop()
+                self._worlds.clear()
+            self._judge()
 
     def _start(self, number: int) -> None:
         if self._record:
@@ -117,11 +118,6 @@ class Campaign:
         world = self._makers[number](self._folders[number] if self._record else None)
         world.start()
         self._worlds[number : number + 1] = [world]
-
-    def _close(self) -> None:
-        for world in self._worlds:
-            world.stop()
-        self._worlds.clear()
 
     def _renew(self, number: int) -> None:
         """After trouble nobody knows what state a world is in; what it recorded is no run without faults."""

@@ -25,8 +25,10 @@ from typing import Generic, TypeVar
 
 from weft.federate.refusals import errors_of
 from weft.model.json_types import Json
+from weft.prove.author import NOBODY
 from weft.prove.player import END, CallRecord
 from weft.prove.script import HeardCallback, ScriptedCall
+from weft.prove.signatures import ADVANCES
 
 Held = TypeVar("Held")
 
@@ -53,10 +55,8 @@ _HOLDING = (
     "time_advance_grant", "flush_queue_grant", "time_regulation_enabled", "time_constrained_enabled", "initiate_federate_save",
 )  # fmt: skip
 # … and what ends it, for the federate that calls; the end is `weft.prove.player.Player.finish`.
-_RELEASES = (
-    "time_advance_request", "time_advance_request_available", "next_message_request", "next_message_request_available",
-    "flush_queue_request", "enable_asynchronous_delivery", "disable_time_constrained",
-)  # fmt: skip
+_RELEASES = (*ADVANCES, "enable_asynchronous_delivery", "disable_time_constrained")
+_UNDEFINED = "AttributeNotDefined"
 _ENDS = ("federate_resigned", "connection_lost")
 Late = tuple[list[HeardCallback], list[HeardCallback]]
 """Messages that a federate has heard in the first world and not yet in the other, and the other way round."""
@@ -147,7 +147,7 @@ class _Comparison:
         call = f"{one.step.call} by f{one.step.federate}"
         self._hurried.append((one, other))
         sure = not (one.unsure or other.unsure)
-        if sure and one.error != other.error:
+        if sure and one.error != other.error and not _errs_twice(one, other):
             return "result", f"{call}: {_outcome(one)} embedded, {_outcome(other)} at {self._world}"
         if (sure or not one.error) and one.result != other.result:
             return "result", f"{call}: returned {one.result!r} embedded, {other.result!r} at {self._world}"
@@ -211,6 +211,15 @@ class _Comparison:
                 return False
         self._late[who] = (ahead, behind)
         return True
+
+
+def _errs_twice(one: CallRecord, other: CallRecord) -> bool:
+    """Does a call have two faults, of which each side tells another?  An attribute that is not defined is known to the RTI
+    alone, what is pending also to the client; the standard does not say which comes first.
+    """
+    errors = {one.error, other.error}
+    named = (name for given in one.step.arguments if isinstance(given, list | dict) for name in given)
+    return _UNDEFINED in errors and "" not in errors and NOBODY in named
 
 
 def _within(some: list[HeardCallback], all_of_them: list[HeardCallback]) -> bool:

@@ -11,6 +11,20 @@ from dataclasses import dataclass, field
 from weft.fom import PRIVILEGE_TO_DELETE
 from weft.model.json_types import Json
 from weft.prove.player import CallRecord
+from weft.prove.script import HeardCallback
+from weft.prove.signatures import ADVANCES
+
+_SENDING = (
+    "update_attribute_values",
+    "send_interaction",
+    "send_directed_interaction",
+    "send_interaction_with_regions",
+)
+_ASKING = (
+    "request_attribute_ownership_release",
+    "request_divestiture_confirmation",
+    "request_attribute_ownership_assumption",
+)
 
 
 @dataclass
@@ -72,272 +86,193 @@ class AuthorKnowledge:
     # --- what was seen ----------------------------------------------------------------------------------------
 
     def saw(self, seen: CallRecord) -> None:
-        step = seen.step
         if not seen.error:
-            method = getattr(self, f"_{step.call}", None)
-            if method is not None:
-                method(self.of[step.federate], seen, *step.arguments)
+            one, call = self.of[seen.step.federate], (seen.step.call, *seen.step.arguments)
+            self._saw_federation(one, call)
+            self._saw_declaration(one, call)
+            self._saw_object(one, call, seen)
+            self._saw_ownership(one, call, seen.result)
+            self._saw_time(one, call)
         for who, heard in seen.heard.items():
             for callback in heard:
-                method = getattr(self, f"_on_{callback[0]}", None)
-                if method is not None:
-                    method(self.of[who], *callback[1:])
+                self._heard_of_others(self.of[who], callback)
+                self._heard_of_time(self.of[who], callback)
+                self._heard_of_saves(who, callback)
 
-    def _connect(self, one: Insight, seen: CallRecord) -> None:
-        one.connected = True
+    def _saw_federation(self, one: Insight, call: tuple[Json, ...]) -> None:
+        match call:
+            case ("connect",):
+                one.connected = True
+            case ("disconnect",):
+                one.connected = False
+            case ("create_federation_execution", "F", *_):
+                self.exists = True
+            case ("destroy_federation_execution", "F"):
+                self.exists = False
+                self.saves.clear()
+            case ("join_federation_execution", str(name), *_):
+                one.left()
+                one.name = name
+                one.joined = True
+            case ("resign_federation_execution", _):
+                one.left()
+            case ("synchronization_point_achieved", str(label), *_):
+                one.points.discard(label)
+            case ("federate_save_begun",):
+                one.save = "begun"
+            case ("federate_save_complete" | "federate_save_not_complete",) if one.save:
+                one.save = "complete"
+            case ("federate_restore_complete" | "federate_restore_not_complete",) if one.restore:
+                one.restore = "complete"
 
-    def _disconnect(self, one: Insight, seen: CallRecord) -> None:
-        one.connected = False
-
-    def _create_federation_execution(self, one: Insight, seen: CallRecord, name: str, *_: Json) -> None:
-        if name == "F":
-            self.exists = True
-
-    def _destroy_federation_execution(self, one: Insight, seen: CallRecord, name: str) -> None:
-        if name == "F":
-            self.exists = False
-            self.saves.clear()
-
-    def _join_federation_execution(self, one: Insight, seen: CallRecord, name: str, *_: Json) -> None:
-        one.left()
-        one.name = name
-        one.joined = True
-
-    def _resign_federation_execution(self, one: Insight, seen: CallRecord, action: str) -> None:
-        one.left()
-
-    def _publish_object_class_attributes(
-        self, one: Insight, seen: CallRecord, cls: str, names: list[str]
-    ) -> None:
-        one.published.setdefault(cls, set()).update(names)
-
-    def _unpublish_object_class(self, one: Insight, seen: CallRecord, cls: str) -> None:
-        one.published.pop(cls, None)
-        self._lose(one, cls, None)
-
-    def _unpublish_object_class_attributes(
-        self, one: Insight, seen: CallRecord, cls: str, names: list[str]
-    ) -> None:
-        left = one.published.get(cls, set()) - set(names)
-        one.published.pop(cls, None)
-        if left:
-            one.published[cls] = left
-        self._lose(one, cls, set(names))
+    def _saw_declaration(self, one: Insight, call: tuple[Json, ...]) -> None:
+        match call:
+            case ("publish_object_class_attributes", str(cls), list(names)):
+                one.published.setdefault(cls, set()).update(map(str, names))
+            case ("unpublish_object_class", str(cls)):
+                one.published.pop(cls, None)
+                self._lose(one, cls, None)
+            case ("unpublish_object_class_attributes", str(cls), list(names)):
+                gone = set(map(str, names))
+                left = one.published.pop(cls, set()) - gone
+                if left:
+                    one.published[cls] = left
+                self._lose(one, cls, gone)
+            case ("subscribe_object_class_attributes", str(cls), list(names), *_):
+                one.subscribed.setdefault(cls, set()).update(map(str, names))
+            case ("unsubscribe_object_class", str(cls)):
+                one.subscribed.pop(cls, None)
+            case ("publish_interaction_class", str(name)):
+                one.sends.add(name)
+            case ("unpublish_interaction_class", str(name)):
+                one.sends.discard(name)
+            case ("subscribe_interaction_class", str(name)):
+                one.hears.add(name)
+            case ("unsubscribe_interaction_class", str(name)):
+                one.hears.discard(name)
+            case ("publish_object_class_directed_interactions", _, list(names)):
+                one.directs.update(map(str, names))
 
     def _lose(self, one: Insight, cls: str, names: set[str] | None) -> None:
         for instance, owned in list(one.owns.items()):
             if self.classes.get(instance) == cls:
                 one.owns[instance] = set() if names is None else owned - names
 
-    def _subscribe_object_class_attributes(
-        self, one: Insight, seen: CallRecord, cls: str, names: list[str], *_: Json
-    ) -> None:
-        one.subscribed.setdefault(cls, set()).update(names)
-
-    def _unsubscribe_object_class(self, one: Insight, seen: CallRecord, cls: str) -> None:
-        one.subscribed.pop(cls, None)
-
-    def _publish_interaction_class(self, one: Insight, seen: CallRecord, name: str) -> None:
-        one.sends.add(name)
-
-    def _unpublish_interaction_class(self, one: Insight, seen: CallRecord, name: str) -> None:
-        one.sends.discard(name)
-
-    def _subscribe_interaction_class(self, one: Insight, seen: CallRecord, name: str) -> None:
-        one.hears.add(name)
-
-    def _unsubscribe_interaction_class(self, one: Insight, seen: CallRecord, name: str) -> None:
-        one.hears.discard(name)
-
-    def _publish_object_class_directed_interactions(
-        self, one: Insight, seen: CallRecord, cls: str, names: list[str]
-    ) -> None:
-        one.directs.update(names)
-
-    def _register_object_instance(self, one: Insight, seen: CallRecord, cls: str, *_: Json) -> None:
-        self.classes[seen.step.name] = cls
-        one.knows[seen.step.name] = cls
-        one.owns[seen.step.name] = {*one.published.get(cls, set()), PRIVILEGE_TO_DELETE}
-
-    def _register_object_instance_with_regions(
-        self, one: Insight, seen: CallRecord, cls: str, *_: Json
-    ) -> None:
-        self._register_object_instance(one, seen, cls)
-
-    def _delete_object_instance(
-        self, one: Insight, seen: CallRecord, instance: str, tag: str, time: Json = None, *_: Json
-    ) -> None:
-        if seen.result is None:
-            self._gone(one, instance)
-
-    def _local_delete_object_instance(self, one: Insight, seen: CallRecord, instance: str) -> None:
-        self._gone(one, instance)
+    def _saw_object(self, one: Insight, call: tuple[Json, ...], seen: CallRecord) -> None:
+        made, result = seen.step.name, seen.result
+        match call:
+            case ("register_object_instance" | "register_object_instance_with_regions", str(cls), *_):
+                self.classes[made] = cls
+                one.knows[made] = cls
+                one.owns[made] = {*one.published.get(cls, set()), PRIVILEGE_TO_DELETE}
+            case ("delete_object_instance", str(instance), *_) if result is None:
+                self._gone(one, instance)
+            case ("local_delete_object_instance", str(instance)):
+                self._gone(one, instance)
+            case ("create_region", list(dimensions)):
+                one.regions[made] = list(map(str, dimensions))
+            case ("delete_region", str(region)):
+                one.regions.pop(region, None)
+            case (str(service), *_) if service in _SENDING:
+                if made and isinstance(result, list) and result[0]:
+                    one.retractions.append(made)
 
     def _gone(self, one: Insight, instance: str) -> None:
         for known in (one.knows, one.owns, one.acquiring, one.asked):
             known.pop(instance, None)
 
-    def _unconditional_attribute_ownership_divestiture(
-        self, one: Insight, seen: CallRecord, instance: str, names: list[str], tag: str
-    ) -> None:
-        one.owns.get(instance, set()).difference_update(names)
+    def _saw_ownership(self, one: Insight, call: tuple[Json, ...], result: Json) -> None:
+        match call:
+            case ("unconditional_attribute_ownership_divestiture", str(instance), list(names), _):
+                one.owns.get(instance, set()).difference_update(map(str, names))
+            case ("confirm_divestiture", str(instance), list(names), _):
+                one.owns.get(instance, set()).difference_update(map(str, names))
+                one.asked.pop(instance, None)
+            case ("attribute_ownership_divestiture_if_wanted", str(instance), *_):
+                given = result if isinstance(result, list) else []
+                one.owns.get(instance, set()).difference_update(map(str, given))
+                one.asked.pop(instance, None)
+            case ("attribute_ownership_release_denied", str(instance), *_):
+                one.asked.pop(instance, None)
+            case ("attribute_ownership_acquisition", str(instance), list(names), _):
+                one.acquiring.setdefault(instance, set()).update(map(str, names))
 
-    def _confirm_divestiture(
-        self, one: Insight, seen: CallRecord, instance: str, names: list[str], tag: str
-    ) -> None:
-        one.owns.get(instance, set()).difference_update(names)
-        one.asked.pop(instance, None)
-
-    def _attribute_ownership_divestiture_if_wanted(
-        self, one: Insight, seen: CallRecord, instance: str, names: list[str], tag: str
-    ) -> None:
-        one.owns.get(instance, set()).difference_update(seen.result if isinstance(seen.result, list) else ())
-        one.asked.pop(instance, None)
-
-    def _attribute_ownership_release_denied(
-        self, one: Insight, seen: CallRecord, instance: str, names: list[str], tag: str
-    ) -> None:
-        one.asked.pop(instance, None)
-
-    def _attribute_ownership_acquisition(
-        self, one: Insight, seen: CallRecord, instance: str, names: list[str], tag: str
-    ) -> None:
-        one.acquiring.setdefault(instance, set()).update(names)
-
-    def _create_region(self, one: Insight, seen: CallRecord, dimensions: list[str]) -> None:
-        one.regions[seen.step.name] = list(dimensions)
-
-    def _delete_region(self, one: Insight, seen: CallRecord, region: str) -> None:
-        one.regions.pop(region, None)
-
-    def _enable_time_regulation(self, one: Insight, seen: CallRecord, lookahead: float) -> None:
-        one.lookahead = lookahead
-
-    def _modify_lookahead(self, one: Insight, seen: CallRecord, lookahead: float) -> None:
-        one.lookahead = lookahead
-
-    def _disable_time_regulation(self, one: Insight, seen: CallRecord) -> None:
-        one.regulating = False
-
-    def _disable_time_constrained(self, one: Insight, seen: CallRecord) -> None:
-        one.constrained = False
-
-    def _advances(self, one: Insight, seen: CallRecord, time: float) -> None:
-        one.advancing = True
-
-    _time_advance_request = _time_advance_request_available = _advances
-    _next_message_request = _next_message_request_available = _flush_queue_request = _advances
-
-    def _sent(self, one: Insight, seen: CallRecord, *_: Json) -> None:
-        if seen.step.name and isinstance(seen.result, list) and seen.result[0]:
-            one.retractions.append(seen.step.name)
-
-    _update_attribute_values = _send_interaction = _send_directed_interaction = _sent
-    _send_interaction_with_regions = _sent
-
-    def _synchronization_point_achieved(self, one: Insight, seen: CallRecord, label: str, *_: Json) -> None:
-        one.points.discard(label)
-
-    def _federate_save_begun(self, one: Insight, seen: CallRecord) -> None:
-        one.save = "begun"
-
-    def _federate_save_complete(self, one: Insight, seen: CallRecord) -> None:
-        if one.save:
-            one.save = "complete"
-
-    _federate_save_not_complete = _federate_save_complete
-
-    def _federate_restore_complete(self, one: Insight, seen: CallRecord) -> None:
-        if one.restore:
-            one.restore = "complete"
-
-    _federate_restore_not_complete = _federate_restore_complete
+    def _saw_time(self, one: Insight, call: tuple[Json, ...]) -> None:
+        match call:
+            case ("enable_time_regulation" | "modify_lookahead", (int() | float()) as lookahead):
+                one.lookahead = lookahead
+            case ("disable_time_regulation",):
+                one.regulating = False
+            case ("disable_time_constrained",):
+                one.constrained = False
+            case (str(service), _) if service in ADVANCES:
+                one.advancing = True
 
     # --- what was heard ---------------------------------------------------------------------------------------
 
-    def _on_federate_resigned(self, one: Insight, why: str) -> None:
-        one.left()
+    def _heard_of_others(self, one: Insight, callback: HeardCallback) -> None:
+        match callback:
+            case ["federate_resigned", _]:
+                one.left()
+            case ["connection_lost", _]:
+                one.left()
+                one.connected = False
+            case ["discover_object_instance", str(instance), str(cls), *_]:
+                one.knows[instance] = cls
+            case ["remove_object_instance", str(instance), *_]:
+                self._gone(one, instance)
+            case ["object_instance_name_reservation_succeeded", str(name)]:
+                one.reserved.add(name)
+            case ["multiple_object_instance_name_reservation_succeeded", list(names)]:
+                one.reserved.update(map(str, names))
+            case ["announce_synchronization_point", str(label), _]:
+                one.points.add(label)
+            case ["attribute_ownership_acquisition_notification", str(instance), list(names), _]:
+                one.owns.setdefault(instance, set()).update(map(str, names))
+                one.acquiring.get(instance, set()).difference_update(map(str, names))
+            case ["confirm_attribute_ownership_acquisition_cancellation", str(instance), list(names)]:
+                one.acquiring.get(instance, set()).difference_update(map(str, names))
+            case [str(method), str(instance), list(names), _] if method in _ASKING:
+                one.asked.setdefault(instance, set()).update(map(str, names))
 
-    def _on_connection_lost(self, one: Insight, why: str) -> None:
-        one.left()
-        one.connected = False
+    def _heard_of_time(self, one: Insight, callback: HeardCallback) -> None:
+        match callback:
+            case ["time_regulation_enabled", (int() | float()) as time]:
+                one.regulating = True
+                one.time = time
+            case ["time_constrained_enabled", (int() | float()) as time]:
+                one.constrained = True
+                one.time = time
+            case ["time_advance_grant" | "flush_queue_grant", (int() | float()) as time, *_]:
+                one.time = time
+                one.advancing = False
 
-    def _on_discover_object_instance(self, one: Insight, instance: str, cls: str, *_: Json) -> None:
-        one.knows[instance] = cls
-
-    def _on_remove_object_instance(self, one: Insight, instance: str, *_: Json) -> None:
-        self._gone(one, instance)
-
-    def _on_object_instance_name_reservation_succeeded(self, one: Insight, name: str) -> None:
-        one.reserved.add(name)
-
-    def _on_multiple_object_instance_name_reservation_succeeded(self, one: Insight, names: list[str]) -> None:
-        one.reserved.update(names)
-
-    def _on_announce_synchronization_point(self, one: Insight, label: str, tag: str) -> None:
-        one.points.add(label)
-
-    def _on_attribute_ownership_acquisition_notification(
-        self, one: Insight, instance: str, names: list[str], tag: str
-    ) -> None:
-        one.owns.setdefault(instance, set()).update(names)
-        one.acquiring.get(instance, set()).difference_update(names)
-
-    def _on_confirm_attribute_ownership_acquisition_cancellation(
-        self, one: Insight, instance: str, names: list[str]
-    ) -> None:
-        one.acquiring.get(instance, set()).difference_update(names)
-
-    def _asks(self, one: Insight, instance: str, names: list[str], tag: str) -> None:
-        one.asked.setdefault(instance, set()).update(names)
-
-    _on_request_attribute_ownership_release = _on_request_divestiture_confirmation = _asks
-    _on_request_attribute_ownership_assumption = _asks
-
-    def _on_time_regulation_enabled(self, one: Insight, time: float) -> None:
-        one.regulating = True
-        one.time = time
-
-    def _on_time_constrained_enabled(self, one: Insight, time: float) -> None:
-        one.constrained = True
-        one.time = time
-
-    def _on_time_advance_grant(self, one: Insight, time: float, *_: Json) -> None:
-        one.time = time
-        one.advancing = False
-
-    _on_flush_queue_grant = _on_time_advance_grant
-
-    def _on_initiate_federate_save(self, one: Insight, label: str, *_: Json) -> None:
-        one.save = "initiated"
-        self.label = label
-
-    def _on_federation_saved(self, one: Insight) -> None:
-        if self.label:
-            kept = copy.deepcopy(self.of)
-            for each in kept:
-                each.save = ""
-            self.saves[self.label] = kept
-            self.label = ""
-        one.save = ""
-
-    def _on_federation_not_saved(self, one: Insight, why: str) -> None:
-        one.save = ""
-        self.label = ""
-
-    def _on_federation_restore_begun(self, one: Insight) -> None:
-        one.restore = "begun"
-
-    def _on_initiate_federate_restore(self, one: Insight, label: str, name: str, handle: Json) -> None:
-        one.restore = "initiated"
-        self.label = label
-
-    def _on_federation_restored(self, one: Insight) -> None:
-        kept = self.saves.get(self.label)
-        number = next(i for i, each in enumerate(self.of) if each is one)
-        if kept is not None and len(kept) > number:
-            self.of[number] = copy.deepcopy(kept[number])
-        self.of[number].restore = ""
-
-    def _on_federation_not_restored(self, one: Insight, why: str) -> None:
-        one.restore = ""
+    def _heard_of_saves(self, who: int, callback: HeardCallback) -> None:
+        one = self.of[who]
+        match callback:
+            case ["initiate_federate_save", str(label), *_]:
+                one.save = "initiated"
+                self.label = label
+            case ["federation_saved"]:
+                if self.label:
+                    kept = copy.deepcopy(self.of)
+                    for each in kept:
+                        each.save = ""
+                    self.saves[self.label] = kept
+                    self.label = ""
+                one.save = ""
+            case ["federation_not_saved", _]:
+                one.save = ""
+                self.label = ""
+            case ["federation_restore_begun"]:
+                one.restore = "begun"
+            case ["initiate_federate_restore", str(label), *_]:
+                one.restore = "initiated"
+                self.label = label
+            case ["federation_restored"]:
+                saved = self.saves.get(self.label)
+                if saved is not None:
+                    self.of[who] = copy.deepcopy(saved[who])
+                self.of[who].restore = ""
+            case ["federation_not_restored", _]:
+                one.restore = ""

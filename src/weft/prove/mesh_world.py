@@ -8,19 +8,16 @@ had been sent in the second, nothing was under way between the two.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 from weft.federate import RTIambassador
 from weft.host.mesh.node import FabricNode
-from weft.host.settings import FabricSettings, LimitSettings, RecordSettings, ServeSettings, Settings
-from weft.model.errors import RTIexception, RTIinternalError
+from weft.host.settings import LimitSettings, RecordSettings, ServeSettings, Settings
+from weft.model.errors import RTIexception
 from weft.model.records import RtiConfiguration
-from weft.prove.worlds import PATIENCE, TWO_DOMAINS, LocalWorld, ServerThread, loopback, round_trip
-
-_QUICK = FabricSettings(lost_seconds=PATIENCE, retry_seconds=0.02, retry_most_seconds=0.1)
+from weft.prove.worlds import QUICK, TWO_DOMAINS, LocalWorld, ServerThread, loopback, round_trip
 
 
 class MeshedServers(LocalWorld):
@@ -42,19 +39,16 @@ class MeshedServers(LocalWorld):
             settings = Settings(
                 serve,
                 LimitSettings(saves=100_000),
-                fabric=_QUICK,
+                fabric=QUICK,
                 record=RecordSettings(directory=str(self.runs or "")),
             )
             make = partial(
-                FabricNode, domains, name, self._lines.append, _QUICK, home / "journal" / f"{name}.journal"
+                FabricNode, domains, name, self._lines.append, QUICK, home / "journal" / f"{name}.journal"
             )
             one = ServerThread(settings, self._lines.append, self.runs is not None, make)
             self._servers.append(one)
             self._addresses.append(f"127.0.0.1:{one.start()['tcp']}")
         self._until(self._is_whole, "links between three servers")
-
-    def ambassador(self, federate: int) -> RTIambassador:
-        return RTIambassador()
 
     def configuration(self, federate: int) -> RtiConfiguration:
         return RtiConfiguration("", self._addresses[federate % len(self._addresses)], self._told)
@@ -64,6 +58,8 @@ class MeshedServers(LocalWorld):
         self._until(self._is_calm, "rest among three servers")
         return found + round_trip(federates)
 
+    # Each look waits for a turn of every server's loop.
+
     def _is_whole(self) -> bool:
         return all(one.ask(partial(_reaches_all, one)) for one in self._servers)
 
@@ -72,17 +68,11 @@ class MeshedServers(LocalWorld):
         later = [one.ask(partial(_count, one)) for one in self._servers]
         return received == sum(sent for sent, _, _ in later) and not any(busy for _, _, busy in later)
 
-    def _until(self, condition: Callable[[], bool], what: str) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not condition():  # each look waits for a turn of every server's loop
-            if time.monotonic() > deadline:
-                raise RTIinternalError(f"not within {PATIENCE:g} s: {what}; {self._lines}")
-
     def stop(self) -> None:
         for one in self._servers:
             one.stop()
         self._servers.clear()
-        self._clean()
+        super().stop()
 
 
 def _reaches_all(one: ServerThread) -> bool:

@@ -18,8 +18,8 @@ from weft.model.errors import NotConnected, RTIexception, RTIinternalError
 from weft.model.json_types import Json
 from weft.model.records import LateRetractionReturn
 from weft.prove.book import HandleBook
-from weft.prove.calls.signatures import UNAWAITED
 from weft.prove.script import HeardCallback, Script, ScriptedCall
+from weft.prove.signatures import UNAWAITED
 from weft.prove.words import ModelWords
 from weft.prove.world import World
 
@@ -84,20 +84,17 @@ class Player:
         self._federations: set[str] = set()
         self._seen: list[CallRecord] = []
         self._hurried: list[CallRecord] = []
-        self.rtis = [self._connected(number) for number in range(script.federates)]
+        self.rtis = [self.world.ambassador(number) for number in range(script.federates)]
+        for number, rti in enumerate(self.rtis):
+            self._connect(rti, number)
 
-    def _connected(self, number: int) -> RTIambassador:
-        rti = self.world.ambassador(number)
-        rti.connect(self._ear(number), CallbackModel.EVOKED, self.world.configuration(number))
-        return rti
-
-    def _ear(self, number: int) -> Ear:
+    def _connect(self, rti: RTIambassador, number: int) -> None:
         def hear(method: str, arguments: tuple[object, ...]) -> None:
             self.callbacks += 1
             self._heard.setdefault(number, []).append(self.book.say_callback(method, arguments))
             self._note(number, method)
 
-        return Ear(hear)
+        rti.connect(Ear(hear), CallbackModel.EVOKED, self.world.configuration(number))
 
     # --- a step -----------------------------------------------------------------------------------------------
 
@@ -119,9 +116,7 @@ class Player:
     def _call(self, step: ScriptedCall) -> Json:
         rti = self.rtis[step.federate]
         if step.call == "connect":
-            rti.connect(
-                self._ear(step.federate), CallbackModel.EVOKED, self.world.configuration(step.federate)
-            )
+            self._connect(rti, step.federate)
             return None
         if step.call == "disconnect":
             rti.disconnect()
@@ -131,7 +126,7 @@ class Player:
         try:
             result = method(*arguments, **keywords)
         except RTIexception as error:
-            if not self._is_of_earlier(error):
+            if not any(_EARLIER in note for note in getattr(error, "__notes__", ())):
                 raise
             self._complain(error, self._hurried[:-1])
             result = method(*arguments, **keywords)
@@ -140,10 +135,6 @@ class Player:
         said = self.book.note_result(step, result)
         self._done(step, rti)
         return said
-
-    @staticmethod
-    def _is_of_earlier(error: RTIexception) -> bool:
-        return any(_EARLIER in note for note in getattr(error, "__notes__", ()))
 
     def _complain(self, error: RTIexception, made: list[CallRecord]) -> None:
         """A call that nobody waited for was refused; which of those it was is not said."""
@@ -199,11 +190,13 @@ class Player:
         deadline = time.monotonic() + PATIENCE
         for _ in range(_ROUNDS):
             before = self.callbacks
-            connected = [rti for rti in self.rtis if self._is_connected(rti)]
+            connected = [rti for rti in self.rtis if rti._connection is not None]
             for error in self.world.rest(connected):
                 self._complain(error, self._hurried)
             for rti in connected:
-                self._evoke(rti)
+                with contextlib.suppress(NotConnected):
+                    while rti.evoke_multiple_callbacks(0.0, 0.0):
+                        pass
             if self.callbacks == before:
                 if not self._is_awaiting():
                     break
@@ -228,15 +221,6 @@ class Player:
             with contextlib.suppress(NotConnected):
                 if rti.connection.wait(0.005):
                     return
-
-    @staticmethod
-    def _is_connected(rti: RTIambassador) -> bool:
-        return rti._connection is not None
-
-    def _evoke(self, rti: RTIambassador) -> None:
-        with contextlib.suppress(NotConnected):
-            while rti.evoke_multiple_callbacks(0.0, 0.0):
-                pass
 
     def settle(self) -> None:
         """After the last step, if that was in a hurry."""
@@ -269,7 +253,7 @@ class Player:
             for rti in self.rtis:
                 self._quietly(rti.destroy_federation_execution, f"{self.book.federation}-{name}")
         for rti in self.rtis:
-            if self._is_connected(rti):
+            if rti._connection is not None:
                 rti.leave()
         return end
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from weft.prove.author import Author
-from weft.prove.calls.choices import CHOICES
+from weft.prove.calls import CHOICES
 from weft.prove.compare import Difference, broken, first_difference
 from weft.prove.player import CallRecord, Player
 from weft.prove.script import Script, ScriptedCall
@@ -17,7 +17,7 @@ from weft.prove.world import World
 
 T = TypeVar("T")
 HANG = 120.0  # seconds; nothing here takes one
-BAD = ("internal-error", "Traceback")
+BAD = ("internal-error", "internal error in", "Traceback")
 TIMES = ("HLAinteger64Time", "HLAfloat64Time")
 
 

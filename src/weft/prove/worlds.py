@@ -16,8 +16,8 @@ from typing import TypeVar
 
 from weft.fabric import Domains, Topology
 from weft.federate import RTIambassador
-from weft.host import EmbeddedNode, NodeHost
-from weft.host.in_process.mesh_node import OwnConnection, OwnNode
+from weft.host import EmbeddedNode
+from weft.host.in_process.mesh_node import OwnNode
 from weft.host.mesh.node import FabricNode
 from weft.host.recording.recording import NodeRecordings
 from weft.host.recording.writers import Writer
@@ -28,7 +28,8 @@ from weft.model.errors import NotConnected, RTIexception, RTIinternalError
 from weft.model.records import RtiConfiguration
 
 T = TypeVar("T")
-PATIENCE = 60.0
+PATIENCE = 60.0  # seconds
+QUICK = FabricSettings(lost_seconds=PATIENCE, retry_seconds=0.02, retry_most_seconds=0.1)
 TWO_DOMAINS = Topology(("S1", "S2", "S3"), {"A": ("S1", "S2"), "B": ("S2", "S3")})
 
 
@@ -56,6 +57,12 @@ class LocalWorld:
     def folder(self) -> Path:
         return Path(self._folder.name)
 
+    def start(self) -> None:
+        pass
+
+    def ambassador(self, federate: int) -> RTIambassador:
+        return RTIambassador()
+
     def configuration(self, federate: int) -> RtiConfiguration | None:
         return None
 
@@ -64,8 +71,23 @@ class LocalWorld:
         del self._lines[: len(found)]
         return found
 
-    def _clean(self) -> None:
+    def _until(self, condition: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            if time.monotonic() > deadline:
+                raise RTIinternalError(f"not within {PATIENCE:g} s: {what}; {self._lines}")
+            self._turn()
+
+    def _turn(self) -> None:
+        """What has to be done here for something to happen."""
+
+    def stop(self) -> None:
         self._folder.cleanup()
+
+
+def place(federate: int) -> str:
+    """Which server of two domains it is at: at each in turn, from the last on."""
+    return TWO_DOMAINS.servers[-(federate % len(TWO_DOMAINS.servers)) - 1]
 
 
 def _at_once(work: Callable[[], None]) -> None:
@@ -98,7 +120,7 @@ class Embedded(LocalWorld):
         if self.runs is not None:
             self.node.stop_recording()
         logging.getLogger("weft").removeHandler(self._handler)
-        self._clean()
+        super().stop()
 
 
 def round_trip(federates: Sequence[RTIambassador]) -> list[RTIexception]:
@@ -136,21 +158,12 @@ class AtAddress(LocalWorld):
         self.address = address
         self.settings = settings
 
-    def start(self) -> None:
-        pass
-
-    def ambassador(self, federate: int) -> RTIambassador:
-        return RTIambassador()
-
     def configuration(self, federate: int) -> RtiConfiguration:
         return RtiConfiguration("", self.address, self.settings)
 
     def rest(self, federates: Sequence[RTIambassador]) -> list[RTIexception]:
         """The first round sends what waits at clients, the second brings what that has led to."""
         return round_trip(federates) + round_trip(federates)
-
-    def stop(self) -> None:
-        self._clean()
 
 
 class AtServer(AtAddress):
@@ -190,7 +203,7 @@ class AtServer(AtAddress):
 
     def stop(self) -> None:
         self._thread.stop()
-        self._clean()
+        super().stop()
 
 
 class ServerThread:
@@ -284,7 +297,7 @@ class OwnNodes(LocalWorld):
         settings = Settings(
             serve=ServeSettings(run_directory=str(self.folder)),
             limits=LimitSettings(saves=100_000),
-            fabric=FabricSettings(lost_seconds=PATIENCE, retry_seconds=0.02, retry_most_seconds=0.1),
+            fabric=QUICK,
             record=RecordSettings(on=self.runs is not None, directory=str(self.runs or "")),
         )
         for name in reversed(TWO_DOMAINS.servers):  # who is dialed first, so that nobody has to try again
@@ -294,8 +307,7 @@ class OwnNodes(LocalWorld):
         self._until(self._is_whole, "links between three nodes")
 
     def ambassador(self, federate: int) -> RTIambassador:
-        names = TWO_DOMAINS.servers
-        return RTIambassador(_Site(self._nodes[names[-(federate % len(names)) - 1]]))
+        return RTIambassador(self._nodes[place(federate)])
 
     def rest(self, federates: Sequence[RTIambassador]) -> list[RTIexception]:
         self._until(self._is_calm, "rest among three nodes")
@@ -310,40 +322,22 @@ class OwnNodes(LocalWorld):
         nodes = list(self._nodes.values())
         with contextlib.ExitStack() as all_of_them:
             for node in nodes:
-                all_of_them.enter_context(node._drive.mutex)
+                all_of_them.enter_context(node.drive.mutex)
             if any(node._mesh.turn_due or node._keeping for node in nodes):
                 return False
             return sum(node._mesh.sent - node._mesh.received for node in nodes) == 0
 
-    def _until(self, condition: object, what: str) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not condition():  # type: ignore[operator]
-            if time.monotonic() > deadline:
-                raise RTIinternalError(f"not within {PATIENCE:g} s: {what}; {self._lines}")
-            for node in self._nodes.values():
-                with node._drive.mutex:
-                    node.flush()
-                    node._drive.until(_never, 0.0)
+    def _turn(self) -> None:
+        for node in self._nodes.values():
+            with node.drive.mutex:
+                node.flush()
+                node.drive.until(lambda: False, 0.0)
 
     def stop(self) -> None:
         for node in self._nodes.values():
             node.stop()
         self._nodes.clear()
-        self._clean()
-
-
-def _never() -> bool:
-    return False
-
-
-class _Site:
-    """Where a federate connects."""
-
-    def __init__(self, node: OwnNode) -> None:
-        self._node = node
-
-    def connect(self) -> OwnConnection:
-        return self._node.connect()
+        super().stop()
 
 
 class Simulated(LocalWorld):
@@ -366,9 +360,7 @@ class Simulated(LocalWorld):
                 self._recordings.append(recordings)
 
     def ambassador(self, federate: int) -> RTIambassador:
-        names = TWO_DOMAINS.servers
-        site: NodeHost = self._network.at(names[-(federate % len(names)) - 1])
-        return RTIambassador(site)
+        return RTIambassador(self._network.at(place(federate)))
 
     def rest(self, federates: Sequence[RTIambassador]) -> list[RTIexception]:
         self._network.settle()
@@ -383,4 +375,4 @@ class Simulated(LocalWorld):
             self._network.node(name).stop_recording()
         for recordings in self._recordings:
             recordings.close()
-        self._clean()
+        super().stop()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weft.fom import PRIVILEGE_TO_DELETE
 from weft.model.json_types import Json
-from weft.prove.author import NOBODY, Author, Choice
+from weft.prove.author import NOBODY, Author, Make
 from weft.prove.script import ScriptedCall
 
 NAMES = ("Anna", "Berta", "Clara", "Dora")
@@ -13,21 +13,19 @@ _TRANSPORTATIONS = ("HLAreliable", "HLAbestEffort")
 # --- declaration ----------------------------------------------------------------------------------------------
 
 
-def publish(a: Author, who: int) -> ScriptedCall | None:
+def publish(a: Author, who: int) -> ScriptedCall:
     cls = a.cls()
     return ScriptedCall(who, "publish_object_class_attributes", (cls, a.names_of(cls)))
 
 
-def unpublish(a: Author, who: int) -> ScriptedCall | None:
+def unpublish(a: Author, who: int) -> ScriptedCall:
     cls = a.published_class(who)
-    if cls is None:
-        return None
     if a.chance(0.3):
         return ScriptedCall(who, "unpublish_object_class", (cls,))
     return ScriptedCall(who, "unpublish_object_class_attributes", (cls, a.names_of(cls)))
 
 
-def subscribe(a: Author, who: int) -> ScriptedCall | None:
+def subscribe(a: Author, who: int) -> ScriptedCall:
     cls = a.cls()
     service = "subscribe_object_class_attributes" + a.any(["", "", "", "_passively"])
     rates = a.words.rates
@@ -39,7 +37,7 @@ def subscribe(a: Author, who: int) -> ScriptedCall | None:
     return ScriptedCall(who, service, arguments)
 
 
-def unsubscribe(a: Author, who: int) -> ScriptedCall | None:
+def unsubscribe(a: Author, who: int) -> ScriptedCall:
     mine = sorted(a.one(who).subscribed)
     cls = a.any(mine) if mine and not a.wild else a.cls()
     if a.chance(0.3):
@@ -47,81 +45,61 @@ def unsubscribe(a: Author, who: int) -> ScriptedCall | None:
     return ScriptedCall(who, "unsubscribe_object_class_attributes", (cls, a.names_of(cls)))
 
 
-def publish_interaction(a: Author, who: int) -> ScriptedCall | None:
-    return ScriptedCall(who, "publish_interaction_class", (a.interaction(),))
+def of_interaction(service: str) -> Make:
+    return lambda a, who: ScriptedCall(who, service, (a.interaction(),))
 
 
-def unpublish_interaction(a: Author, who: int) -> ScriptedCall | None:
-    return ScriptedCall(who, "unpublish_interaction_class", (a.interaction(),))
-
-
-def subscribe_interaction(a: Author, who: int) -> ScriptedCall | None:
+def subscribe_interaction(a: Author, who: int) -> ScriptedCall:
     service = "subscribe_interaction_class" + a.any(["", "", "", "_passively"])
     return ScriptedCall(who, service, (a.interaction(),))
 
 
-def unsubscribe_interaction(a: Author, who: int) -> ScriptedCall | None:
-    return ScriptedCall(who, "unsubscribe_interaction_class", (a.interaction(),))
-
-
-def _directed(a: Author) -> tuple[str, list[str]] | None:
+def _directed(a: Author) -> tuple[str, list[str]]:
     cls = a.cls()
     if a.wild:
         return cls, [a.interaction()]
     there = [one for one in a.words.classes if a.words.directed(one)]
-    if not there:
-        return None
+    a.require(there)
     cls = a.any(there)
     return cls, sorted(a.some(a.words.directed(cls)))
 
 
-def publish_directed(a: Author, who: int) -> ScriptedCall | None:
+def publish_directed(a: Author, who: int) -> ScriptedCall:
+    return ScriptedCall(who, "publish_object_class_directed_interactions", _directed(a))
+
+
+def subscribe_directed(a: Author, who: int) -> ScriptedCall:
     found = _directed(a)
-    return None if found is None else ScriptedCall(who, "publish_object_class_directed_interactions", found)
+    service = "subscribe_object_class_directed_interactions" + a.any(["", "_universally"])
+    return ScriptedCall(who, service, found)
 
 
-def subscribe_directed(a: Author, who: int) -> ScriptedCall | None:
+def undo_directed(a: Author, who: int) -> ScriptedCall:
     found = _directed(a)
-    if found is None:
-        return None
-    return ScriptedCall(
-        who, "subscribe_object_class_directed_interactions" + a.any(["", "_universally"]), found
-    )
-
-
-def undo_directed(a: Author, who: int) -> ScriptedCall | None:
-    found = _directed(a)
-    if found is None:
-        return None
-    service = a.any(
-        ["unpublish_object_class_directed_interactions", "unsubscribe_object_class_directed_interactions"]
-    )
+    service = a.any(["unpublish", "unsubscribe"]) + "_object_class_directed_interactions"
     return ScriptedCall(who, service, found if a.chance(0.6) else found[:1])
 
 
 # --- objects --------------------------------------------------------------------------------------------------
 
 
-def reserve(a: Author, who: int) -> ScriptedCall | None:
+def reserve(a: Author, who: int) -> ScriptedCall:
     if a.chance(0.3):
         names = a.some(NAMES) if not a.wild else [*a.some(NAMES), ""]
         return ScriptedCall(who, "reserve_multiple_object_instance_names", (sorted(names),))
     return ScriptedCall(who, "reserve_object_instance_name", ("HLAnope" if a.wild else a.any(NAMES),))
 
 
-def release(a: Author, who: int) -> ScriptedCall | None:
+def release(a: Author, who: int) -> ScriptedCall:
     mine = sorted(a.one(who).reserved)
-    if not mine and not a.wild:
-        return None
+    a.require(mine or a.wild)
     if a.chance(0.3) and mine:
         return ScriptedCall(who, "release_multiple_object_instance_names", (sorted(a.some(mine)),))
     return ScriptedCall(who, "release_object_instance_name", (a.any(mine or NAMES),))
 
 
-def register(a: Author, who: int) -> ScriptedCall | None:
+def register(a: Author, who: int) -> ScriptedCall:
     cls = a.published_class(who)
-    if cls is None:
-        return None
     name = a.known.new("o")
     reserved = sorted(a.one(who).reserved)
     if a.wild and a.chance(0.3):
@@ -142,66 +120,55 @@ def _stamped(a: Author, who: int, arguments: tuple[Json, ...]) -> tuple[Json, ..
     return arguments
 
 
-def update(a: Author, who: int) -> ScriptedCall | None:
+def update(a: Author, who: int) -> ScriptedCall:
     instance = a.instance(who, mine=not a.chance(0.05))
-    if instance is None:
-        return None
     owned = sorted(a.one(who).owns.get(instance, set()) - {PRIVILEGE_TO_DELETE})
     names = a.some(owned) if owned and not a.wild else a.names_of(a.class_of(who, instance))
     arguments = _stamped(a, who, (instance, a.values(instance, names), a.tag()))
-    return ScriptedCall(
-        who, "update_attribute_values", arguments, a.known.new("r"), a.chance(0.25) and len(arguments) < 5
-    )
+    return _message(a, who, "update_attribute_values", arguments)
 
 
-def send(a: Author, who: int) -> ScriptedCall | None:
+def _message(a: Author, who: int, service: str, arguments: tuple[Json, ...]) -> ScriptedCall:
+    """In a hurry, sometimes."""
+    return ScriptedCall(who, service, arguments, a.known.new("r"), a.chance(0.25) and len(arguments) < 5)
+
+
+def send(a: Author, who: int) -> ScriptedCall:
     mine = sorted(a.one(who).sends & set(a.words.interactions))
-    if not mine and not a.wild:
-        return None
+    a.require(mine or a.wild)
     name = a.interaction() if a.wild else a.any(mine)
     arguments = _stamped(a, who, (name, a.parameters(name), a.tag()))
-    return ScriptedCall(
-        who, "send_interaction", arguments, a.known.new("r"), a.chance(0.25) and len(arguments) < 5
-    )
+    return _message(a, who, "send_interaction", arguments)
 
 
-def send_directed(a: Author, who: int) -> ScriptedCall | None:
+def send_directed(a: Author, who: int) -> ScriptedCall:
     instance = a.instance(who)
     mine = sorted(a.one(who).directs)
-    if instance is None or (not mine and not a.wild):
-        return None
+    a.require(mine or a.wild)
     name = a.interaction() if a.wild else a.any(mine)
     arguments = _stamped(a, who, (name, instance, a.parameters(name), a.tag()))
     return ScriptedCall(who, "send_directed_interaction", arguments, a.known.new("r"))
 
 
-def delete(a: Author, who: int) -> ScriptedCall | None:
-    instance = a.instance(who, mine=True)
-    if instance is None:
-        return None
-    return ScriptedCall(
-        who, "delete_object_instance", _stamped(a, who, (instance, a.tag())), a.known.new("r")
-    )
+def delete(a: Author, who: int) -> ScriptedCall:
+    arguments = _stamped(a, who, (a.instance(who, mine=True), a.tag()))
+    return ScriptedCall(who, "delete_object_instance", arguments, a.known.new("r"))
 
 
-def local_delete(a: Author, who: int) -> ScriptedCall | None:
-    instance = a.instance(who)
-    return None if instance is None else ScriptedCall(who, "local_delete_object_instance", (instance,))
+def local_delete(a: Author, who: int) -> ScriptedCall:
+    return ScriptedCall(who, "local_delete_object_instance", (a.instance(who),))
 
 
-def request_update(a: Author, who: int) -> ScriptedCall | None:
+def request_update(a: Author, who: int) -> ScriptedCall:
     if a.chance(0.5):
-        cls = a.cls()
-        return ScriptedCall(who, "request_attribute_value_update", (cls, a.names_of(cls), a.tag()))
-    instance = a.instance(who)
-    if instance is None:
-        return None
-    return ScriptedCall(
-        who, "request_attribute_value_update", (instance, a.names_of(a.class_of(who, instance)), a.tag())
-    )
+        target = cls = a.cls()
+    else:
+        target = a.instance(who)
+        cls = a.class_of(who, target)
+    return ScriptedCall(who, "request_attribute_value_update", (target, a.names_of(cls), a.tag()))
 
 
-def transportation(a: Author, who: int) -> ScriptedCall | None:
+def transportation(a: Author, who: int) -> ScriptedCall:
     way = NOBODY if a.wild else a.any(_TRANSPORTATIONS)
     kind = a.random.randrange(5)
     if kind == 0:
@@ -211,15 +178,10 @@ def transportation(a: Author, who: int) -> ScriptedCall | None:
         return ScriptedCall(who, "request_interaction_transportation_type_change", (a.interaction(), way))
     if kind == 2:
         joined = a.known.joined()  # of nobody else: the standard has only RTIinternalError for that
-        federate = a.one(a.any(joined)).name if joined else NOBODY
-        return (
-            ScriptedCall(who, "query_interaction_transportation_type", (federate, a.interaction()))
-            if joined
-            else None
-        )
+        a.require(joined)
+        federate = a.one(a.any(joined)).name
+        return ScriptedCall(who, "query_interaction_transportation_type", (federate, a.interaction()))
     instance = a.instance(who, mine=True)
-    if instance is None:
-        return None
     names = a.names_of(a.class_of(who, instance)) or ["Name"]
     if kind == 3:
         return ScriptedCall(who, "query_attribute_transportation_type", (instance, a.any(names)))
@@ -231,19 +193,8 @@ def transportation(a: Author, who: int) -> ScriptedCall | None:
 # --- ownership ------------------------------------------------------------------------------------------------
 
 
-def _owned(a: Author, who: int) -> tuple[str, list[str]] | None:
-    instance = a.instance(who, mine=True)
-    if instance is None:
-        return None
-    owned = sorted(a.one(who).owns.get(instance, set()))
-    names = a.some(owned) if owned and not a.wild else a.names_of(a.class_of(who, instance))
-    return instance, sorted(names)
-
-
-def divest(a: Author, who: int) -> ScriptedCall | None:
-    found = _owned(a, who)
-    if found is None:
-        return None
+def divest(a: Author, who: int) -> ScriptedCall:
+    found = a.owned(who)
     service = a.any(
         ["unconditional_attribute_ownership_divestiture", "negotiated_attribute_ownership_divestiture",
          "negotiated_attribute_ownership_divestiture", "attribute_ownership_divestiture_if_wanted"]
@@ -251,10 +202,8 @@ def divest(a: Author, who: int) -> ScriptedCall | None:
     return ScriptedCall(who, service, (*found, a.tag()))
 
 
-def acquire(a: Author, who: int) -> ScriptedCall | None:
+def acquire(a: Author, who: int) -> ScriptedCall:
     instance = a.instance(who)
-    if instance is None:
-        return None
     cls = a.class_of(who, instance)
     mine = a.one(who).owns.get(instance, set())
     wanted = sorted((a.one(who).published.get(cls, set()) | {PRIVILEGE_TO_DELETE}) - mine)
@@ -263,12 +212,11 @@ def acquire(a: Author, who: int) -> ScriptedCall | None:
     return ScriptedCall(who, service, (instance, names, a.tag()))
 
 
-def answer(a: Author, who: int) -> ScriptedCall | None:
+def answer(a: Author, who: int) -> ScriptedCall:
     """To a request for release, or for confirmation."""
     asked = a.one(who).asked
     instances = sorted(i for i, names in asked.items() if names)
-    if not instances and not a.wild:
-        return None
+    a.require(instances or a.wild)
     instance = a.any(instances) if instances else a.any([*a.known.classes, NOBODY])
     names = sorted(a.some(sorted(asked.get(instance, set())))) or a.names_of(a.cls())
     service = a.any(
@@ -278,49 +226,29 @@ def answer(a: Author, who: int) -> ScriptedCall | None:
     return ScriptedCall(who, service, (instance, names, a.tag()))
 
 
-def cancel(a: Author, who: int) -> ScriptedCall | None:
+def cancel(a: Author, who: int) -> ScriptedCall:
     acquiring = {i: names for i, names in a.one(who).acquiring.items() if names}
     if acquiring and a.chance(0.7):
         instance = a.any(sorted(acquiring))
-        return ScriptedCall(
-            who,
-            "cancel_attribute_ownership_acquisition",
-            (instance, sorted(a.some(sorted(acquiring[instance])))),
-        )
-    found = _owned(a, who)
-    if found is None:
-        return None
-    return ScriptedCall(who, "cancel_negotiated_attribute_ownership_divestiture", found)
+        names = sorted(a.some(sorted(acquiring[instance])))
+        return ScriptedCall(who, "cancel_attribute_ownership_acquisition", (instance, names))
+    return ScriptedCall(who, "cancel_negotiated_attribute_ownership_divestiture", a.owned(who))
 
 
-def query_owner(a: Author, who: int) -> ScriptedCall | None:
+def query_owner(a: Author, who: int) -> ScriptedCall:
     instance = a.instance(who)
-    if instance is None:
-        return None
     names = a.names_of(a.class_of(who, instance))
     if a.chance(0.5) and names:
         return ScriptedCall(who, "is_attribute_owned_by_federate", (instance, a.any(names)))
     return ScriptedCall(who, "query_attribute_ownership", (instance, names))
 
 
-CHOICES = [
-    *(
-        Choice(weight, "declaration", make)
-        for weight, make in (
-            (3, publish), (0.8, unpublish), (3, subscribe), (1.3, unsubscribe), (2, publish_interaction),
-            (0.7, unpublish_interaction), (2, subscribe_interaction), (0.8, unsubscribe_interaction), (1, publish_directed),
-            (1.2, subscribe_directed), (0.3, undo_directed),
-        )
-    ),
-    *(
-        Choice(weight, "object", make)
-        for weight, make in (
-            (1.2, reserve), (0.5, release), (6, register), (14, update), (8, send), (3, send_directed), (1.5, delete),
-            (0.6, local_delete), (1.5, request_update), (1.3, transportation),
-        )
-    ),
-    *(
-        Choice(weight, "ownership", make)
-        for weight, make in ((2.5, divest), (3, acquire), (3, answer), (1, cancel), (1.5, query_owner))
-    ),
-]  # fmt: skip
+CHOICES = (
+    (3, publish), (0.8, unpublish), (3, subscribe), (1.3, unsubscribe), (2, of_interaction("publish_interaction_class")),
+    (0.7, of_interaction("unpublish_interaction_class")), (2, subscribe_interaction),
+    (0.8, of_interaction("unsubscribe_interaction_class")), (1, publish_directed), (1.2, subscribe_directed),
+    (0.3, undo_directed),
+    (1.2, reserve), (0.5, release), (6, register), (14, update), (8, send), (3, send_directed), (1.5, delete),
+    (0.6, local_delete), (1.5, request_update), (1.3, transportation),
+    (2.5, divest), (3, acquire), (3, answer), (1, cancel), (1.5, query_owner),
+)  # fmt: skip

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from weft.model.enums import ResignAction
 from weft.model.json_types import Json
-from weft.prove.author import NOBODY, Author, Choice
+from weft.prove.author import NOBODY, Author, NotNow, one_of
 from weft.prove.calls.objects import NAMES
 from weft.prove.script import ScriptedCall
 from weft.prove.words import (
@@ -20,33 +22,31 @@ _SWITCHES = (
     "object_class_relevance_advisory", "attribute_relevance_advisory", "attribute_scope_advisory",
     "interaction_relevance_advisory", "convey_region_designator_sets",
 )  # fmt: skip
-_OF_FEDERATION = (
+_QUESTIONS = (
     "get_auto_provide_switch", "get_delay_subscription_evaluation_switch", "get_advisories_use_known_class_switch",
     "get_allow_relaxed_ddm_switch", "get_non_regulated_grant_switch", "get_automatic_resign_directive",
     "get_service_reporting_switch", "get_exception_reporting_switch",
 )  # fmt: skip
 
 
-def switch(a: Author, who: int) -> ScriptedCall | None:
+def switch(a: Author, who: int) -> ScriptedCall:
     name = a.any(_SWITCHES)
     if a.chance(0.2):
         return ScriptedCall(who, f"get_{name}_switch")
     return ScriptedCall(who, f"set_{name}_switch", (a.chance(0.7),))
 
 
-def federation_switch(a: Author, who: int) -> ScriptedCall | None:
-    return ScriptedCall(who, a.any(_OF_FEDERATION))
-
-
-def directive(a: Author, who: int) -> ScriptedCall | None:
+def directive(a: Author, who: int) -> ScriptedCall:
     return ScriptedCall(who, "set_automatic_resign_directive", (a.any(list(ResignAction)).name,))
 
 
-def name(a: Author, who: int) -> ScriptedCall | None:
+def name(a: Author, who: int) -> ScriptedCall:
     """A look-up of some name or handle."""
     cls, interaction = a.cls(), a.interaction()
     attributes = a.names_of(cls) or [NOBODY]
-    instance = a.instance(who) or NOBODY
+    instance = NOBODY
+    with contextlib.suppress(NotNow):
+        instance = a.instance(who)
     found: list[tuple[str, tuple[Json, ...]]] = [
         ("get_federate_handle", (a.federate(),)),
         ("get_federate_name", (a.federate(),)),
@@ -83,22 +83,21 @@ def name(a: Author, who: int) -> ScriptedCall | None:
 # --- the MOM --------------------------------------------------------------------------------------------------
 
 
-def manage(a: Author, who: int) -> ScriptedCall | None:
+def manage(a: Author, who: int) -> ScriptedCall:
     """Subscribe to an object class of the MOM, or to a report."""
     if a.chance(0.4):
         cls = a.any(list(MOM_OBJECTS))
         if a.chance(0.2):
             return ScriptedCall(who, "unsubscribe_object_class", (cls,))
-        return ScriptedCall(
-            who, "subscribe_object_class_attributes", (cls, sorted(a.some(a.words.attributes(cls))))
-        )
+        names = sorted(a.some(a.words.attributes(cls)))
+        return ScriptedCall(who, "subscribe_object_class_attributes", (cls, names))
     report = f"{FEDERATE}.HLAreport.{a.any(MOM_REPORTS)}"
     if a.chance(0.15):
         report = f"{FEDERATION}.HLAreport.HLAreportSynchronizationPoints"
     return ScriptedCall(who, "subscribe_interaction_class", (report,))
 
 
-def ask(a: Author, who: int) -> ScriptedCall | None:
+def ask(a: Author, who: int) -> ScriptedCall:
     interaction = f"{FEDERATE}.HLArequest.{a.any(MOM_REQUESTS)}"
     values: dict[str, Json] = {"HLAfederate": {"federate": a.federate()}}
     if a.chance(0.1):
@@ -109,11 +108,10 @@ def ask(a: Author, who: int) -> ScriptedCall | None:
     return _said(a, who, interaction, values)
 
 
-def command(a: Author, who: int) -> ScriptedCall | None:
+def command(a: Author, who: int) -> ScriptedCall:
     """A service on behalf of another federate."""
     service = a.any(MOM_SERVICES)
-    if service == "HLAresignFederationExecution" and not a.chance(0.3):
-        return None
+    a.require(service != "HLAresignFederationExecution" or a.chance(0.3))
     values: dict[str, Json] = {"HLAfederate": {"federate": a.federate()}}
     if service == "HLAresignFederationExecution":
         values["HLAresignAction"] = {
@@ -131,10 +129,7 @@ def _said(a: Author, who: int, interaction: str, values: dict[str, Json]) -> Scr
     return a.follow(ScriptedCall(who, "publish_interaction_class", (interaction,)), sent)
 
 
-CHOICES = [
-    *(
-        Choice(weight, "support", make)
-        for weight, make in ((3, switch), (0.5, federation_switch), (0.5, directive), (4, name))
-    ),
-    *(Choice(weight, "mom", make) for weight, make in ((2.5, manage), (2, ask), (1, command))),
-]
+CHOICES = (
+    (3, switch), (0.5, one_of(*_QUESTIONS)), (0.5, directive), (4, name),
+    (2.5, manage), (2, ask), (1, command),
+)  # fmt: skip

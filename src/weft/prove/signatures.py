@@ -1,0 +1,31 @@
+"""What the arguments of each service mean, so that a script can say them in plain data: the names of its parameters tell.
+
+One that is given by keyword alone is left out if it is null.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Final, get_overloads
+
+from weft.federate import RTIambassador
+from weft.federate.refusals import SERVICES
+
+_WITH_NAME: Final = get_overloads(RTIambassador.join_federation_execution)[-1]
+
+SIGNATURES: Final = {
+    service: tuple(inspect.signature(function).parameters.values())[1:]
+    for service, function in inspect.getmembers(RTIambassador, inspect.isfunction)
+    if service in SERVICES
+} | {"join_federation_execution": tuple(inspect.signature(_WITH_NAME).parameters.values())[1:]}
+
+ADVANCES: Final = (
+    "time_advance_request",
+    "time_advance_request_available",
+    "next_message_request",
+    "next_message_request_available",
+    "flush_queue_request",
+)
+
+UNAWAITED: Final = frozenset(["update_attribute_values", "send_interaction", *ADVANCES])
+"""What a client with `asyncUpdates` does not wait for: its refusal comes with a later call."""
