@@ -83,7 +83,8 @@ def spread(name: str, taken: list[int]) -> dict[str, float]:
         "p99": min(len(ordered) - 1, len(ordered) * 99 // 100),
         "max": len(ordered) - 1,
     }
-    return {f"{name} {word}": ordered[place] / 1000 for word, place in at.items()}
+    found = {f"{name} {word}": ordered[place] / 1000 for word, place in at.items()}
+    return {**found, f"{name} avg": sum(ordered) / len(ordered) / 1000}
 
 
 def latency() -> dict[str, float]:

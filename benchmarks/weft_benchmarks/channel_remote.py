@@ -18,14 +18,14 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from weft.channel import FULL, NO_DISPATCHING, Event, on
 from weft.host.dispatch import RealTimeConsumer
 from weft.host.in_process.event_channel import ProcessChannel
-from weft.host.in_process.event_channels import open_channel
+from weft.host.in_process.mesh_nodes import open_channel
 from weft_benchmarks.channel import CONSUMERS, KIND, SUPPLIERS, spread
 from weft_benchmarks.mesh import places
 from weft_benchmarks.runner import COMPILED, PURE, environment
@@ -97,9 +97,10 @@ def far(address: str, dispatch: str) -> None:
 
 
 class Near:
-    """Suppliers, and the figures."""
+    """Suppliers, and the figures.  `alone`: there is no other process, and only consumers beside the suppliers are timed."""
 
-    def __init__(self, address: str, dispatch: str) -> None:
+    def __init__(self, address: str, dispatch: str, alone: bool = False) -> None:
+        self._alone = alone
         self.channel = _open(address, dispatch)
         self.dispatch = dispatch
         self.answers: list[tuple[int, int]] = []
@@ -112,7 +113,7 @@ class Near:
         self._is_wanted = bool(publications)
 
     def measure(self, events: int) -> dict[str, float]:
-        if not self.channel.wait(PATIENCE, until=lambda: self._is_wanted):
+        if not self._alone and not self.channel.wait(PATIENCE, until=lambda: self._is_wanted):
             raise RuntimeError("the other process is not there")
         found: dict[str, float] = {"fifo": float(os.sched_getscheduler(0) == os.SCHED_FIFO)}
         for suppliers in SUPPLIERS:
@@ -134,13 +135,9 @@ class Near:
             first, last = self._answer()
             back = time.monotonic_ns()
             if turn >= events // 10:
-                times = {
-                    "local first": self.crowd.first,
-                    "local last": self.crowd.last,
-                    "remote first": first,
-                    "remote last": last,
-                    "round trip": back,
-                }
+                times = {"local first": self.crowd.first, "local last": self.crowd.last}
+                if not self._alone:
+                    times |= {"remote first": first, "remote last": last, "round trip": back}
                 for word, at in times.items():
                     taken.setdefault(word, []).append(at - begun)
         for proxy in proxies:
@@ -151,6 +148,8 @@ class Near:
         }
 
     def _answer(self) -> tuple[int, int]:
+        if self._alone:
+            return 0, 0
         if not self.channel.wait(PATIENCE, until=lambda: bool(self.answers)):
             raise RuntimeError("the other process does not answer")
         return self.answers.pop()
@@ -159,20 +158,33 @@ class Near:
 # --- in the process of the benchmark ------------------------------------------------------------------------------
 
 
-def measure(build: str, folder: str, pinned: bool) -> dict[str, float]:
+def measure(
+    build: str, folder: str, pinned: bool, dispatches: Sequence[str] = (), events: int = 0
+) -> dict[str, float]:
     """All figures of one build, by flat names, so that rounds can be compared."""
     found: dict[str, float] = {}
-    for dispatch in DISPATCHES:
+    for dispatch in dispatches or DISPATCHES:
         first, second = places(folder)
         with process(__name__, build, "far", first, dispatch, pinned=pinned, fifo=True) as other:
             assert other.stdout is not None
             other.stdout.readline()
-            turns = str(EVENTS[build])
-            with process(__name__, build, "near", second, dispatch, turns, pinned=pinned, fifo=True) as one:
-                said, complaint = one.communicate(timeout=600)
-                if one.returncode:
-                    raise RuntimeError(f"the measurement of remote consumers ({build}) failed:\n{complaint}")
-                found |= json.loads(said)
+            found |= _measured(build, "near", second, dispatch, events or EVENTS[build], pinned)
+    return found
+
+
+def measure_alone(build: str, folder: str, dispatch: str, events: int, pinned: bool) -> dict[str, float]:
+    """The figures of consumers beside the suppliers, where there is no other process."""
+    return _measured(build, "alone", places(folder)[0], dispatch, events, pinned)
+
+
+def _measured(
+    build: str, role: str, address: str, dispatch: str, events: int, pinned: bool
+) -> dict[str, float]:
+    with process(__name__, build, role, address, dispatch, str(events), pinned=pinned, fifo=True) as one:
+        said, complaint = one.communicate(timeout=600)
+        if one.returncode:
+            raise RuntimeError(f"the measurement of remote consumers ({build}) failed:\n{complaint}")
+    found: dict[str, float] = json.loads(said)
     return found
 
 
@@ -184,6 +196,7 @@ def process(
     made = subprocess.Popen(
         [sys.executable, "-m", module, *arguments],
         env={**environment(build), "WEFT_FABRIC_RETRY_SECONDS": "0.02"},
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -235,7 +248,7 @@ def main(role: str, address: str, dispatch: str, events: str = "0") -> None:
     if role == "far":
         far(address, dispatch)
     else:
-        print(json.dumps(Near(address, dispatch).measure(int(events))), flush=True)
+        print(json.dumps(Near(address, dispatch, role == "alone").measure(int(events))), flush=True)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import time
 from typing import Any
 
 from weft.channel import NO_DISPATCHING, Event, interval, on
-from weft.host.in_process.event_channels import open_channel
+from weft.host.in_process.mesh_nodes import open_channel
 from weft_benchmarks.channel_remote import PATIENCE, process, take_fifo
 from weft_benchmarks.mesh import places
 from weft_benchmarks.utilisation import PERIODS, TRIAL, Trial, burn, search, works
@@ -31,11 +31,12 @@ _URGENCY = {"high": 20, "low": 10}  # of SCHED_FIFO
 class Pair:
     """A supplier that gets timeouts and pushes, and its consumer."""
 
-    def __init__(self, role: str, address: str, work: float) -> None:
+    def __init__(self, role: str, address: str, work: float, seconds: float) -> None:
         self.laxities: list[int] = []
         self._period = PERIODS[role]
         self._kind = _KINDS[role]
         self._work = work
+        self._seconds = seconds
         self._wanted = 0
         self._channel = open_channel(
             "bench", address, configuration=NO_DISPATCHING, additional_settings="Weft.journal=none"
@@ -57,7 +58,7 @@ class Pair:
         if not channel.wait(PATIENCE, until=is_wanted):
             raise RuntimeError("the other process is not there")
         channel.consume(self._supply, interval(self._period))
-        channel.wait(TRIAL + WARM * max(PERIODS.values()))
+        channel.wait(self._seconds + WARM * max(PERIODS.values()))
         return self.laxities[WARM:]
 
     def _supply(self, events: Any) -> None:
@@ -68,18 +69,18 @@ class Pair:
         self.laxities.append(round((events[0].created + self._period - time.monotonic()) * 1e9))
 
 
-def main(role: str, address: str, work: str) -> None:
+def main(role: str, address: str, work: str, seconds: str) -> None:
     fifo = take_fifo(_URGENCY[role])
     if not fifo and role == "low":
         os.nice(10)
-    laxities = Pair(role, address, float(work)).run()
+    laxities = Pair(role, address, float(work), float(seconds)).run()
     print(json.dumps({"fifo": fifo, "laxities": laxities}), flush=True)
 
 
 # --- in the process of the benchmark ------------------------------------------------------------------------------
 
 
-def trial(build: str, folder: str, level: float) -> Trial:
+def trial(build: str, folder: str, level: float, seconds: float = TRIAL) -> Trial:
     """Both pairs together ask for this part of the core."""
     found = Trial()
     work = works(level)
@@ -87,7 +88,7 @@ def trial(build: str, folder: str, level: float) -> Trial:
     with contextlib.ExitStack() as stack:
         running = {
             role: stack.enter_context(
-                process(__name__, build, role, addresses[role], str(work[role]), pinned=True)
+                process(__name__, build, role, addresses[role], str(work[role]), str(seconds), pinned=True)
             )
             for role in work
         }

@@ -4,14 +4,17 @@
     ping  ROUNDS CRIES     … and sends them: round trips to itself, to the farthest server and to all
     flood TO COUNT         sends messages one way as fast as they are acknowledged
     sink  COUNT            takes them
-    all   ROUNDS CRIES     a process for each server of the file (NODE is not looked at): the first pings, the others pong
+    all   ROUNDS CRIES [HOSTS]   a process for each server of the file (NODE is not looked at): the first pings, the others pong;
+                           HOSTS: network namespaces, with commas between, among which the servers take turns
 
-JOURNAL is a folder, or - for none.  What is measured is printed as one line of JSON.
+JOURNAL is a folder, or - for none.  What is measured is printed as one line of JSON.  With journals the counters have what was
+written to them since the round trips began (`weft_benchmarks.papers.journal_pages`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import json
 import os
 import statistics
@@ -27,7 +30,9 @@ from weft.host.mesh.mesh import Mesh
 from weft.host.mesh.node import FabricNode, read_domains
 from weft.host.server.server import run_loop
 from weft.host.settings import FabricSettings
+from weft_benchmarks.papers.journal_pages import JournalPages
 
+_NETWORK = 0x40000000  # CLONE_NEWNET
 SETTINGS = FabricSettings(lost_seconds=60.0, retry_seconds=0.2, retry_most_seconds=2.0)
 PAYLOAD = bytes(64)
 AT_ONCE = 256
@@ -87,9 +92,9 @@ async def _ping(node: FabricNode, ping: Ping, rounds: int, cries: int) -> dict[s
     )
     for name, to, answers, count in plans:
         await _round_trip(node, ping, to, answers)
-        found[f"{name}_us"] = statistics.median(
-            [await _round_trip(node, ping, to, answers) for _ in range(count)]
-        )
+        times = sorted([await _round_trip(node, ping, to, answers) for _ in range(count)])
+        found[f"{name}_us"] = statistics.median(times)
+        found[f"{name}_quarter_us"] = times[len(times) // 4]  # hardly touched by what else the machine does
     return found
 
 
@@ -167,11 +172,15 @@ async def main(file: str, name: str, journal: str, role: str, *rest: str) -> Non
     if role == "ping":
         agents["Ping"] = ping
     node = FabricNode(domains, name, _quiet, SETTINGS, path, folder, agents)
+    pages = None if node.mesh.journal is None else JournalPages(node.mesh.journal)
     await node.start()
     if role == "ping":
         _print({"round_trips": await _ping(node, ping, int(rest[0]), int(rest[1]))})
     await told
-    _print({"status": node.status()})
+    status: dict[str, object] = {**node.status(), "entries_saved": node.mesh.channels.counts().cells_saved}
+    if pages is not None:
+        status["written"] = pages.written()
+    _print({"status": status})
     await node.stop()
 
 
@@ -185,13 +194,24 @@ def _quiet(text: str) -> None:
         print(text, file=sys.stderr)
 
 
-def fork_all(file: str, journal: str, rounds: str, cries: str) -> None:
+def enter_host(name: str) -> None:
+    """From here on this process is in that network namespace."""
+    there = os.open(f"/run/netns/{name}", os.O_RDONLY)
+    if ctypes.CDLL(None, use_errno=True).setns(there, _NETWORK):
+        raise OSError(ctypes.get_errno(), f"cannot enter the network namespace {name}")
+    os.close(there)
+
+
+def fork_all(file: str, journal: str, rounds: str, cries: str, hosts: str = "") -> None:
     """One process has imported all there is to import; the nodes are its copies, which start at once."""
     servers = read_domains(file)[0].topology.servers
+    places = hosts.split(",") if hosts else []
     children: list[int] = []
     for server in servers[::-1]:
         child = os.fork()
         if child == 0:
+            if places:
+                enter_host(places[servers.index(server) % len(places)])
             role = ("ping", rounds, cries) if server == servers[0] else ("pong",)
             run_loop(main(file, server, journal, *role))
             os._exit(0)

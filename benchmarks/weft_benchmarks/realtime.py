@@ -180,13 +180,14 @@ def spacing() -> dict[str, float]:
     found: dict[str, float] = {"fifo": float(fifo)}
     for dispatch, make in ALL.items():
         for period in PERIODS_US:
-            found[f"spacing {dispatch} {period}"] = _spaced(make(), period / 1e6, fifo)
+            found[f"spacing {dispatch} {period}"] = spaced(make(), period / 1e6, fifo)
     return found
 
 
-def _spaced(channel: RealTimeChannel, period: float, fifo: bool) -> float:
+def spaced(channel: RealTimeChannel, period: float, fifo: bool, count: int = 0) -> float:
     """The time in which the events should have been consumed, as a part of the time it took."""
-    stamps = Stamps(SPACED + 1)
+    count = count or SPACED
+    stamps = Stamps(count + 1)
     channel.consume(stamps, on(KIND))
     push = channel.supply((1, KIND)).push
     event = Event(KIND, 1)
@@ -196,15 +197,15 @@ def _spaced(channel: RealTimeChannel, period: float, fifo: bool) -> float:
         push(event)  # processes are born
         channel.wait_idle(BOUND)
         begin = time.monotonic()
-        for number in range(SPACED):
+        for number in range(count):
             wait_until(begin + number * period)
             push(event)
         if not channel.wait_idle(BOUND):
             raise RuntimeError("not all events were consumed")
     taken = stamps.all()
-    if len(taken) != SPACED + 1:
-        raise RuntimeError(f"{len(taken)} of {SPACED + 1} events were consumed")
-    return SPACED * period / max(SPACED * period, taken[-1] / 1e9 - begin)
+    if len(taken) != count + 1:
+        raise RuntimeError(f"{len(taken)} of {count + 1} events were consumed")
+    return count * period / max(count * period, taken[-1] / 1e9 - begin)
 
 
 def wait_until(moment: float) -> None:

@@ -6,8 +6,8 @@
             observer (S0-20)
     idle    nothing is sent: only time advances (for `tso`)
 
-Orders: RO, CO (the RTI's own), CO-middleware (`weft.CausalRTIambassador`), TSO (Time Advance Request each step, lookahead
-0.1, messages for the next step, S0-21).
+Orders: RO, CO (the RTI's own), CO-middleware (`weft.CausalRTIambassador`), CO-tables (the same with destinations from tables),
+TSO (Time Advance Request each step, lookahead 0.1, messages for the next step, S0-21).
 
 A federate runs `main` of this module with a `Plan` in JSON, and prints a line of JSON: how long its steps took, the CPU they
 took, and what it saw.
@@ -17,17 +17,17 @@ from __future__ import annotations
 
 import contextlib
 import json
-import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import weft
 from weft.model.records import RtiConfiguration
+from weft_benchmarks.domains import Host, addresses
 from weft_benchmarks.fedpro import server
 from weft_benchmarks.runner import COMPILED, environment
 
@@ -47,9 +47,9 @@ FOM = weft.Source(
 )
 NAME = "steps"
 ORDERS = ("RO", "CO", "CO-middleware", "TSO")
+BY_TABLES = "CO-tables"  # the middleware with destinations="tables"; on request
 SCENARIOS = ("loose", "close", "mixed")
 PAYLOAD = bytes(64)
-EVERY = 10  # the aircraft fires every so many steps
 LOOKAHEAD = 0.1
 PATIENCE = 120.0  # seconds without any progress before a federate gives up and says who blocks
 
@@ -63,6 +63,8 @@ class Plan(NamedTuple):
     step_ms: float
     scenario: str
     order: str
+    # Mixed: the aircraft fires every so many steps.
+    every: int = 10
 
 
 class Ears(weft.FederateAmbassador):
@@ -113,8 +115,9 @@ class SteppingFederate:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.ears = Ears()
-        kind: Any = weft.CausalRTIambassador if plan.order == "CO-middleware" else weft.RTIambassador
-        self.rti = kind()
+        self.rti: Any = weft.RTIambassador()
+        if plan.order in ("CO-middleware", BY_TABLES):
+            self.rti = weft.CausalRTIambassador(destinations="tables" if plan.order == BY_TABLES else "all")
         where = RtiConfiguration(rti_address=plan.address, additional_settings=plan.settings)
         self.rti.connect(self.ears, weft.CallbackModel.EVOKED, where)
         if plan.place == 0:
@@ -176,13 +179,10 @@ class SteppingFederate:
             while self.rti.evoke_callback(0.0):
                 pass
 
-    def pause(self, until: float) -> None:
-        """The step's own work; what comes meanwhile is taken."""
+    def pause(self) -> None:
+        """The step's own work: a sleep that is added to each step, so that nothing else hides in it (S0-24)."""
         if self.plan.step_ms:
-            left = until - time.perf_counter()
-            while left > 0:
-                self.rti.evoke_callback(left)
-                left = until - time.perf_counter()
+            time.sleep(self.plan.step_ms / 1000)
 
     def heard_all(self, steps: int) -> bool:
         heard = self.ears.heard
@@ -190,9 +190,8 @@ class SteppingFederate:
 
     def run(self) -> None:
         plan = self.plan
-        begun = time.perf_counter()
         for step in range(1, plan.steps + 1):
-            self.pause(begun + step * plan.step_ms / 1000)
+            self.pause()
             if plan.scenario in ("loose", "close"):
                 self.send("Step", self.values)
             self.advance()
@@ -205,13 +204,12 @@ class SteppingFederate:
 
     def run_mixed(self) -> None:
         plan = self.plan
-        begun = time.perf_counter()
-        shots = plan.steps // EVERY
+        shots = plan.steps // plan.every
         for step in range(1, plan.steps + 1):
-            self.pause(begun + step * plan.step_ms / 1000)
+            self.pause()
             if plan.place == 0:
                 self.send("Step", self.values)
-                if step % EVERY == 0:
+                if step % plan.every == 0:
                     self.send("Fire", {}, b"%d" % step)
             self.answer()
             self.advance()
@@ -240,7 +238,7 @@ class SteppingFederate:
             return 16.0
         if self.plan.order == "RO":
             return 0.0
-        if self.plan.order == "CO-middleware":
+        if self.plan.order in ("CO-middleware", BY_TABLES):
             counts = self.rti.counts
             return float((counts.stamp_bytes + counts.notice_bytes) / max(1, counts.messages))
         ordered = self.rti.query_status()[0]["ordered"]
@@ -278,16 +276,23 @@ def main() -> None:
 
 
 def run_steps(
-    scenario: str, order: str, federates: int, steps: int, step_ms: float, mesh: bool
+    scenario: str,
+    order: str,
+    federates: int,
+    steps: int,
+    step_ms: float,
+    mesh: bool,
+    every: int = 10,
+    hosts: Sequence[Host] = (),
 ) -> dict[str, float]:
-    """Run them all once: the time of the slowest, and what they say together."""
+    """Run them all once: the time of the slowest, and what they say together.  `hosts`: one for each, of a mesh."""
     settings = "Weft.journal=none" if mesh else "FedPro.asyncUpdates=true"
-    with _places(federates, mesh) as addresses, tempfile.TemporaryFile("w+") as errors:
+    with _places(federates, mesh, hosts) as addresses, tempfile.TemporaryFile("w+") as errors:
         started: list[subprocess.Popen[str]] = []
         try:
             for place, address in enumerate(addresses):
-                plan = Plan(address, settings, place, federates, steps, step_ms, scenario, order)
-                started.append(_start(plan, errors))
+                plan = Plan(address, settings, place, federates, steps, step_ms, scenario, order, every)
+                started.append(_start(plan, errors, hosts[place].namespace if hosts else ""))
                 if place == 0:
                     _line(started[0])  # the federation is there
             for process in started:
@@ -317,8 +322,10 @@ def run_steps(
     }
 
 
-def _start(plan: Plan, errors: IO[str]) -> subprocess.Popen[str]:
+def _start(plan: Plan, errors: IO[str], namespace: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", f"from {__name__} import main; main()", json.dumps(plan)]
+    if namespace:
+        command = ["ip", "netns", "exec", namespace, *command]
     return subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment()
     )
@@ -333,23 +340,20 @@ def _line(process: subprocess.Popen[str]) -> str:
 
 
 @contextlib.contextmanager
-def _places(count: int, mesh: bool) -> Iterator[list[str]]:
+def _places(count: int, mesh: bool, hosts: Sequence[Host]) -> Iterator[list[str]]:
     """Where each federate connects: a node of its own in its process, or one server for all."""
     with tempfile.TemporaryDirectory() as folder:
         if mesh:
-            yield _mesh(Path(folder), count)
+            yield _mesh(Path(folder), count, hosts)
         else:
             with server(COMPILED, folder) as (_, port):
                 yield [f"127.0.0.1:{port}"] * count
 
 
-def _mesh(folder: Path, count: int) -> list[str]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
+def _mesh(folder: Path, count: int, hosts: Sequence[Host]) -> list[str]:
     names = [f"S{number}" for number in range(1, count + 1)]
-    servers = "\n".join(f'{name} = "127.0.0.1:{port}"' for name, port in zip(names, ports, strict=True))
+    found = addresses(count, hosts)
+    servers = "\n".join(f'{name} = "{address}"' for name, address in zip(names, found, strict=True))
     file = folder / "domains.toml"
     file.write_text(f"[servers]\n{servers}\n\n[domains]\nA = {json.dumps(names)}\n")
     return [f"mesh://{name}@{file}" for name in names]

@@ -32,6 +32,9 @@ RATES = (40, 20, 10)
 SUPPLIER_WORK = 0.0005
 WORK = {40: 0.006, 20: 0.010, 10: 0.034}
 
+Works = dict[str, tuple[float, float, float]]
+"""For each pair its period, the supplier's work and the consumer's, in seconds."""
+
 
 def burn(seconds: float) -> None:
     """So much CPU time, however long that takes."""
@@ -70,7 +73,8 @@ def search(trial: Callable[[float], Trial], channels: str) -> dict[str, Any]:
     low, high = 0, len(LEVELS)  # levels below `low` were met, those from `high` on were not
     while low < high:
         middle = (low + high) // 2
-        outcome, attempts = _attempt(trial, LEVELS[middle], channels)
+        say(f"utilisation, {channels}, {LEVELS[middle]:.0%}")
+        outcome, attempts = attempt(trial, LEVELS[middle])
         row["fifo"] = row["fifo"] and outcome.fifo
         figures = {f"{name}_laxity_ms": outcome.spread(name) for name in PERIODS}
         tried.append({"level": LEVELS[middle], "misses": outcome.misses(), "attempts": attempts, **figures})
@@ -83,14 +87,12 @@ def search(trial: Callable[[float], Trial], channels: str) -> dict[str, Any]:
     return row
 
 
-def _attempt(trial: Callable[[float], Trial], level: float, channels: str) -> tuple[Trial, int]:
+def attempt(trial: Callable[[float], Trial], level: float, most: int = ATTEMPTS) -> tuple[Trial, int]:
     """Until one has no miss; how many there were."""
-    for attempt in range(1, ATTEMPTS + 1):
-        say(f"utilisation, {channels}, {level:.0%}, attempt {attempt}")
-        outcome = trial(level)
-        if not outcome.misses():
-            break
-    return outcome, attempt
+    number, outcome = 1, trial(level)
+    while outcome.misses() and number < most:
+        number, outcome = number + 1, trial(level)
+    return outcome, number
 
 
 def on_one_core() -> None:
@@ -98,9 +100,7 @@ def on_one_core() -> None:
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
-def run_pairs(
-    dispatcher: HostDispatcher[D], works: dict[str, tuple[float, float, float]], seconds: float
-) -> DispatchRecord:
+def run_pairs(dispatcher: HostDispatcher[D], works: Works, seconds: float) -> DispatchRecord:
     """Suppliers that get timeouts and push, and a consumer for each; works: name → period, supplier's and consumer's work."""
     infos = []
     for name, (period, supplying, consuming) in works.items():
@@ -132,14 +132,17 @@ def end_to_end(record: DispatchRecord, name: str) -> list[int]:
     return [deadline - end for deadline, end in zip(due, ended, strict=False)][2:]
 
 
-def run_trial(dispatcher: HostDispatcher[D], works: dict[str, tuple[float, float, float]]) -> Trial:
-    record = run_pairs(dispatcher, works, TRIAL)
+def run_trial(dispatcher: HostDispatcher[D], works: Works, seconds: float = TRIAL) -> Trial:
+    record = run_pairs(dispatcher, works, seconds)
     return Trial({name: end_to_end(record, name) for name in works}, realtime_standing().fifo)
 
 
+def pairs_at(level: float) -> Works:
+    return {name: (PERIODS[name], 0.0, work) for name, work in works(level).items()}
+
+
 def single_channel(level: float) -> Trial:
-    pairs = {name: (PERIODS[name], 0.0, work) for name, work in works(level).items()}
-    return run_trial(Preemptive(patience=None), pairs)
+    return run_trial(Preemptive(patience=None), pairs_at(level))
 
 
 def utilisation() -> dict[str, Any]:
@@ -147,10 +150,14 @@ def utilisation() -> dict[str, Any]:
     return search(single_channel, "single")
 
 
+def pairs_of_rates() -> Works:
+    return {f"{rate} Hz": (1 / rate, SUPPLIER_WORK, WORK[rate]) for rate in RATES}
+
+
 def time_line() -> dict[str, Any]:
     """40, 20 and 10 Hz: how many deadlines were missed, and the laxities, with one thread and with processes."""
     on_one_core()
-    pairs = {f"{rate} Hz": (1 / rate, SUPPLIER_WORK, WORK[rate]) for rate in RATES}
+    pairs = pairs_of_rates()
     found = {"single": _figures(run_trial(OneThread(realtime=True), pairs), 1)}
     for attempt in range(1, ATTEMPTS + 1):
         trial = run_trial(Preemptive(patience=None), pairs)

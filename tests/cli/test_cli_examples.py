@@ -89,6 +89,14 @@ def furnish(folder: Path) -> None:
         (folder / f"{name}.xml").write_text(FOM.format(owner))
     (folder / "updates.csv").write_text("id,x_lower,x_upper\nnear,0,5\nfar,5,9\n")
     (folder / "subscriptions.csv").write_text("x_lower,x_upper\n4,5\n5,6\n")
+    operations = re.search(
+        r"`operations.toml`:\n\n```toml\n(.*?)```", (ROOT / "docs/explanation/channel.md").read_text(), re.S
+    )
+    assert operations is not None
+    (folder / "operations.toml").write_text(operations[1])
+    shell("weft schedule plan operations.toml -o schedule.toml")
+    (folder / "traffic.csv").write_text("S1,S2,9\nS2,S3,9\nS3,S4,1\n")
+    (folder / "latency.csv").write_text("S1,S2,0.1\nS3,S4,20\n")
     shell("weft domains plan --servers 16 --topology bus -o domains.toml")
     topology = parse_domains(Source("domains.toml", (folder / "domains.toml").read_bytes())).topology
     Journal(folder / "runs" / "journal" / "S1.journal", "S1", topology.fingerprint).close()

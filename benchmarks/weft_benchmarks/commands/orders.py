@@ -11,7 +11,7 @@ from typing import Any
 from weft.cli.arguments import real, whole
 from weft.model.errors import SettingsError
 from weft_benchmarks.runner import load, say
-from weft_benchmarks.steps import ORDERS, SCENARIOS, run_steps
+from weft_benchmarks.steps import BY_TABLES, ORDERS, SCENARIOS, run_steps
 
 # With the steps of the experiments, and without any pause between steps.
 AIMS = {"CO/RO, 10 ms": 1.02, "middleware/CO, 10 ms": 1.05, "CO/RO, 0 ms, 7 federates": 1.25}
@@ -36,12 +36,19 @@ def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         "--steps", type=whole(1), default=500, help="steps of each federate (default %(default)s)"
     )
     parser.add_argument(
-        "--step-ms", type=real(0.0), default=10.0, help="how long a step takes (default %(default)s ms)"
+        "--step-ms",
+        type=real(0.0),
+        default=10.0,
+        help="how long each step sleeps, besides what it does (default %(default)s ms)",
     )
     parser.add_argument(
         "--repeats", type=whole(1), default=3, help="rounds to take the median of (default %(default)s)"
     )
-    parser.add_argument("--orders", default=",".join(ORDERS), help="which orders (default %(default)s)")
+    parser.add_argument(
+        "--orders",
+        default=",".join(ORDERS),
+        help=f"which orders (default %(default)s); {BY_TABLES}: the middleware by tables",
+    )
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.set_defaults(func=run)
 
@@ -59,9 +66,10 @@ def _counts(text: str) -> list[int]:
 
 def run(arguments: argparse.Namespace) -> int:
     orders = [word.strip() for word in arguments.orders.split(",")]
-    unknown = [word for word in orders if word not in ORDERS]
+    known = (*ORDERS, BY_TABLES)
+    unknown = [word for word in orders if word not in known]
     if unknown:
-        raise SettingsError(f"there is no order {', '.join(unknown)}; there are {', '.join(ORDERS)}")
+        raise SettingsError(f"there is no order {', '.join(unknown)}; there are {', '.join(known)}")
     counts = [3] if arguments.scenario == "mixed" else arguments.federates
     results = measure(
         arguments.scenario, orders, counts, arguments.steps, arguments.step_ms, arguments.repeats

@@ -4,29 +4,57 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
+from typing import NoReturn
 
 import weft
-from weft.cli.examples import add_examples
-from weft.cli.parsing import Parser, describe
+from weft.cli.examples import add_examples, parsers
 from weft.model.errors import WeftError
 
 _ROOMS = {
     "operate": ("demo", "serve", "run", "console", "steer", "journal", "passwd"),
     "observe": ("status", "top"),
     "analyse": ("runs", "export", "review", "tune", "timeline"),
-    "design": ("fom", "domains", "ddm"),
+    "design": ("fom", "domains", "ddm", "schedule"),
     "reference": ("services", "errors", "prove", "doctor", "completion"),
 }
 _MODULES = {name: f"weft.cli.{room}.{name}" for room, names in _ROOMS.items() for name in names}
-_MODULES["bench"] = "weft.cli.bench"
+_MODULES |= {name: f"weft.cli.{name}" for name in ("bench", "papers")}
 COMMANDS = (
-    "demo", "serve", "run", "console", "runs", "export", "review", "tune", "journal", "passwd", "domains", "ddm", "fom",
-    "services", "errors", "status", "steer", "top", "timeline", "bench", "prove", "doctor", "completion",
+    "demo", "serve", "run", "console", "runs", "export", "review", "tune", "journal", "passwd", "domains", "ddm", "schedule",
+    "fom", "services", "errors", "status", "steer", "top", "timeline", "bench", "papers", "prove", "doctor", "completion",
 )  # fmt: skip
 """In the order of the help."""
+
+
+class Parser(argparse.ArgumentParser):
+    """What it refuses it refuses with a hint."""
+
+    def error(self, message: str) -> NoReturn:
+        """Usage, and one line as of any other mistake."""
+        self.print_usage(sys.stderr)
+        self.exit(2, f"weft: {self._with_hint(message)}\n")
+
+    def _with_hint(self, message: str) -> str:
+        if found := re.search(r"invalid choice: '([^']*)'", message):
+            commands = [one for one in self._actions if isinstance(one, argparse._SubParsersAction)]
+            if commands:
+                close = get_close_matches(found[1], commands[0].choices, 1)
+                hint = f"did you mean `{self.prog} {close[0]}`? " if close else ""
+                return f"there is no command `{self.prog} {found[1]}`; {hint}`{self.prog} --help` lists all"
+            known = [str(choice) for action in self._actions for choice in action.choices or ()]
+        elif found := re.search(r"unrecognized arguments: (--[\w-]+)", message):
+            actions = [action for one in parsers(self) for action in one._actions]
+            shown = [action for action in actions if action.help != argparse.SUPPRESS]
+            known = [name for action in shown for name in action.option_strings]
+        else:
+            return message
+        close = get_close_matches(found[1], known, 1)
+        return f"{message}; did you mean {close[0]}?" if close else message
 
 
 def parser(only: str = "") -> argparse.ArgumentParser:
@@ -40,9 +68,20 @@ def parser(only: str = "") -> argparse.ArgumentParser:
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in [only] if only else COMMANDS:
         import_module(_MODULES[name]).register(commands)
-    describe(made)
+    _describe(made)
     add_examples(made)
     return made
+
+
+def _describe(parser: argparse.ArgumentParser) -> None:
+    """Where a command has no description, it is what the one above it lists it with."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for choice in action._choices_actions:
+                below = action.choices[choice.dest]
+                if below.description is None and choice.help:
+                    below.description = f"{choice.help[0].upper()}{choice.help[1:]}."
+                _describe(below)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

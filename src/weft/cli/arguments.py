@@ -1,12 +1,31 @@
-"""What several commands take: numbers (out of range is an error of usage, said by argparse in one line), recording."""
+"""What several commands share: how they are registered, what they take (numbers out of range are an error of usage, said by
+argparse in one line), how they write files and say what is wrong."""
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TypeAlias
 
+from weft.model.errors import SettingsError
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 LOCAL = "127.0.0.1:15164"
+
+
+def add_command(
+    commands: Commands,
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    text: str,
+) -> argparse.ArgumentParser:
+    """A command of which one sentence says what it does (`weft.cli.examples` has its examples)."""
+    made = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+    made.set_defaults(func=run)
+    return made
 
 
 def old_name(parser: argparse._ActionsContainer, action: argparse.Action, *names: str) -> None:
@@ -49,6 +68,30 @@ def add_out(parser: argparse.ArgumentParser, metavar: str, text: str, default: s
     """What is written, and where: the same flag in all commands that write."""
     shown = parser.add_argument("-o", "--out", metavar=metavar, default=default, help=text)
     old_name(parser, shown, "--output")
+
+
+def write_text(text: str, file: str | None) -> None:
+    """To the file that was named, or to standard output."""
+    if file is None:
+        sys.stdout.write(text)
+        return
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"{file}: cannot be written: {error.strerror or error}") from error
+
+
+def complain(errors: Iterable[object]) -> None:
+    for error in errors:
+        print(f"weft: {error}", file=sys.stderr)
+
+
+def add_master(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--master",
+        default="local[*]",
+        help="where Spark runs: local[N], spark://…, sc://… (default %(default)s)",
+    )
 
 
 def add_operator_key(parser: argparse._ActionsContainer, text: str) -> None:

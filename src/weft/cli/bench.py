@@ -12,17 +12,18 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+from weft.cli.arguments import Commands
 from weft.model.errors import WeftError
 
 PACKAGE = "weft_benchmarks"
 _CHECKOUT = Path(__file__).resolve().parents[3] / "benchmarks"
 
 
-def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(commands: Commands) -> None:
     parser = commands.add_parser("bench", help="measure, with the floor in the same run")
     if not find_benchmarks():
         parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-        parser.set_defaults(func=_say_what_is_missing)
+        parser.set_defaults(func=say_what_is_missing)
         return
     kinds = parser.add_subparsers(title="benchmarks", metavar="BENCHMARK", required=True)
     import_module(f"{PACKAGE}.commands").register(kinds)
@@ -38,7 +39,7 @@ def find_benchmarks(checkout: Path = _CHECKOUT) -> bool:
     return True
 
 
-def _say_what_is_missing(arguments: argparse.Namespace) -> int:
+def say_what_is_missing(arguments: argparse.Namespace) -> int:
     raise WeftError(
         f"the benchmarks are not installed: there is no package {PACKAGE}, and no folder {_CHECKOUT}; "
         "run `weft bench` in a checkout of the repository, or install Weft from a wheel"

@@ -1,7 +1,8 @@
 """The examples at the end of every `--help`: two or more for each command, all of which work (a test runs them).
 
 They speak of files that a person has: `harbour.xml` (docs/tutorials/federate.md), `my.fed`, `my.rid`, a `domains.toml`
-of `weft domains plan`, recorded runs below `runs`, and a server at the usual port.
+of `weft domains plan`, an `operations.toml` (docs/explanation/channel.md) and the `schedule.toml` that `weft schedule plan` makes
+of it, recorded runs below `runs`, and a server at the usual port.
 """
 
 from __future__ import annotations
@@ -48,13 +49,8 @@ _BUS = "weft domains plan --servers 16 --topology bus"
 
 EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
     "weft": (Example("weft doctor"), Example("weft demo", LONG), Example("weft serve", SERVES)),
-    "weft demo": (
-        Example("weft demo", LONG),
-        Example("weft demo --steps 20 --step-ms 1 --no-review"),
-    ),
-    "weft serve": _examples(
-        "weft serve", "weft serve --host 127.0.0.1 --log json --no-record", kind=SERVES
-    ),
+    "weft demo": (Example("weft demo", LONG), Example("weft demo --steps 20 --step-ms 1 --no-review")),
+    "weft serve": _examples("weft serve", "weft serve --host 127.0.0.1 --log json --no-record", kind=SERVES),
     "weft run": _examples(
         "weft run domains.toml --seconds 5",
         "weft run domains.toml --plain --no-journal --no-record --seconds 2",
@@ -62,9 +58,7 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
         kind=LONG,
     ),
     "weft runs": _examples("weft runs", "weft runs runs --json"),
-    "weft export": _examples(
-        f"weft export {_LAST}", f"weft export {_LAST} --out tables"
-    ),
+    "weft export": _examples(f"weft export {_LAST}", f"weft export {_LAST} --out tables"),
     "weft review": _examples(
         f"weft review {_LAST}", f"weft review {_LAST} --html review.html --no-advice", kind=LONG
     ),
@@ -83,7 +77,12 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
         "weft domains route domains.toml S2 S7", "weft domains route domains.toml S2 S7 --json"
     ),
     "weft domains plan": _examples(
-        f"{_BUS} --out domains.toml", "weft domains plan --servers 31 --topology tree --domain-size 4"
+        f"{_BUS} --out domains.toml",
+        "weft domains plan --servers 31 --topology tree --domain-size 4",
+        "weft domains plan --traffic traffic.csv --latency latency.csv --out domains.toml",
+    ),
+    "weft domains draw": _examples(
+        "weft domains draw domains.toml --out domains.svg", f"{_BUS} | weft domains draw - > bus.svg"
     ),
     "weft domains cost": _examples("weft domains cost domains.toml", f"{_BUS} | weft domains cost - --json"),
     "weft ddm": _examples(
@@ -93,11 +92,35 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
         "weft ddm map --fed my.fed --rid my.rid --region 'R=Ground:x=0..0xff,y=0..9;x=0x80000000..0x90000000'",
         "weft ddm map --fom a.xml --fom b.xml --region 'R=X+Y:X=0..100' --json",
     ),
+    "weft ddm draw": _examples(
+        "weft ddm draw my.fed my.rid --region 'R=Ground:x=0..0xff,y=0..9' --out ddm.svg",
+        "weft ddm draw --example 2 --strategy all --out figure-2.html",
+    ),
+    "weft ddm compare": (
+        Example("weft ddm compare --simulated --grid 2,4 --steps 5"),
+        Example("weft ddm compare --workload moving --best-effort UDPmulticast --federates 3 --json", LONG),
+    ),
     "weft ddm match": _examples(
         "weft ddm match updates.csv subscriptions.csv",
         "weft ddm match updates.parquet subscriptions.parquet --closed --out pairs.parquet",
     ),
     "weft ddm lint": _examples("weft ddm lint --fed my.fed", "weft ddm lint --fom my.xml --rid my.rid --json"),
+    "weft schedule": _examples(
+        "weft schedule plan operations.toml -o schedule.toml", "weft schedule check schedule.toml"
+    ),
+    "weft schedule plan": _examples(
+        "weft schedule plan operations.toml --out schedule.toml",
+        "weft schedule plan operations.toml --policy maximum-urgency-first --dispatcher one-thread",
+    ),
+    "weft schedule check": _examples(
+        "weft schedule check schedule.toml", "weft schedule check operations.toml --dispatcher preemptive --json"
+    ),
+    "weft schedule graph": _examples(
+        "weft schedule graph schedule.toml", "weft schedule graph operations.toml --out graph.html"
+    ),
+    "weft schedule explain": _examples(
+        "weft schedule explain schedule.toml fuse", "weft schedule explain operations.toml log --json"
+    ),
     "weft fom": _examples("weft fom check harbour.xml", "weft fom show Tug harbour.xml"),
     "weft fom check": _examples("weft fom check harbour.xml", "weft fom check harbour.xml --mim --json"),
     "weft fom merge": _examples(
@@ -127,6 +150,7 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
     "weft timeline": _examples(
         f"weft timeline {_LAST}", f"weft timeline {_LAST} --from 0 --to 2 --json --out part.html"
     ),
+    "weft papers": (Example("weft papers", MEASURES), Example("weft papers 000 --quick", MEASURES)),
     "weft bench": (
         Example("weft bench embedded", MEASURES), Example("weft bench fedpro --repeats 1", MEASURES)
     ),

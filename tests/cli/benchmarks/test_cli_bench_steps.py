@@ -29,6 +29,15 @@ def test_orders_are_compared(capsys: pytest.CaptureFixture[str], scenario: str) 
         assert one["order"] == "RO" or scenario != "mixed" or one["early_hits"] == 0
 
 
+def test_the_middleware_by_tables_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    """S0-22: the variant that the paper has; the observer sees no hit before its shot."""
+    few = ["--scenario", "mixed", "--steps", "10", "--step-ms", "0", "--repeats", "1"]
+    assert main(["bench", "orders", "--orders", "CO-tables", *few, "--json"]) == 0
+    (result,) = json.loads(capsys.readouterr().out)["results"]
+    assert (result["order"], result["early_hits"]) == ("CO-tables", 0)
+    assert result["stamp_bytes"] > 0
+
+
 def test_steps_of_time_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         main(["bench", "tso", "--federates", "2", "--steps", "10", "--repeats", "1", "--no-growth", "--json"])
@@ -53,7 +62,7 @@ def test_a_wrong_number_of_federates_is_said(capsys: pytest.CaptureFixture[str],
 
 def test_an_unknown_order_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "orders", "--orders", "RO,XO"]) == 2
-    assert "no order XO; there are RO, CO, CO-middleware, TSO" in capsys.readouterr().err
+    assert "no order XO; there are RO, CO, CO-middleware, TSO, CO-tables" in capsys.readouterr().err
 
 
 def test_a_line_is_fitted() -> None:

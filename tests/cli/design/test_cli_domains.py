@@ -115,3 +115,15 @@ def test_cost(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
     assert domains("cost", "-") == 0
     assert "cost of a message, most     432\n" in capsys.readouterr().out
+
+
+def test_draw(figure_2: str, tmp_path: Path, capsys: Capture) -> None:
+    """S1-11: every server and domain by name, in a picture that stands alone."""
+    out = tmp_path / "domains.svg"
+    assert domains("draw", figure_2, "--out", str(out)) == 0
+    picture = out.read_text()
+    for name in (*FIGURE_2.servers, *FIGURE_2.domains):
+        assert f">{name}</text>" in picture
+    assert "<style>" in picture
+    assert domains("draw", figure_2) == 0
+    assert capsys.readouterr().out == picture

@@ -12,8 +12,8 @@ from rich.cells import cell_len
 from weft.cli.observe.status import as_data, texts
 from weft.cli.observe.top_view import SORTS, TopView, frame
 from weft.cli.terminal.facts import NOBODY, SurveyAnswer, blocks, picture_of, survey_of_status, troubles
-from weft.cli.terminal.facts_lines import amount, clean, fit, headline, lasting, status_lines
-from weft.console.surveys import SurveyPicture
+from weft.cli.terminal.facts_lines import amount, clean, fit, headline, lasting, status_lines, strategy_texts
+from weft.console.surveys import AdaptationFacts, FederationFacts, SurveyPicture
 
 NODES = ("S1", "S2", "S3")
 
@@ -305,3 +305,20 @@ def test_keys_choose_what_is_shown() -> None:
     assert any("jump to who blocks" in line.text for line in frame(picture, helped, 80, 24))
     assert not helped.press("x", picture).help
     assert view.press("q", picture).quit
+
+
+def test_what_the_strategy_of_data_distribution_does() -> None:
+    """S2-23: how partitions changed, what that was to save and saved; and what a strategy of another package did wrong."""
+    gain = {"messages": 72, "before": 3.0, "after": 0.5, "gain": 0.8333}
+    adaptation: AdaptationFacts = {"changes": 0, "state": "announced", "predicted": {**gain}}  # type: ignore[typeddict-item]
+    federation: FederationFacts = {"federates": {}, "adaptation": adaptation}
+    assert strategy_texts(federation) == [
+        "partitions changed 0 times; predicted 3.00 to 0.50 copies a message (announced)"
+    ]
+    adaptation.update({"changes": 1, "state": "steady", "obtained": {**gain, "after": 0.625}})  # type: ignore[typeddict-item]
+    assert strategy_texts(federation) == [
+        "partitions changed 1 time; predicted 3.00 to 0.50 copies a message, obtained 0.62"
+    ]
+    assert strategy_texts({"federates": {}, "strategy_fault": "strategy 'X' raised"}) == [
+        "strategy 'X' raised"
+    ]

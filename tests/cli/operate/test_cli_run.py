@@ -16,8 +16,7 @@ import pytest
 
 from support.node_processes import wait_until, write_file
 from weft.cli import main
-from weft.cli.operate.journal import look
-from weft.cli.operate.run_journals import make_way
+from weft.cli.operate.journal import look, make_way
 from weft.cli.operate.run_nodes import Child, NodeStatus
 from weft.cli.operate.run_table import COLUMNS, PlainLines, cells, table
 from weft.fabric import Topology
@@ -225,16 +224,37 @@ def test_states_of_agents_are_not_set_aside_unasked(
     said = capsys.readouterr()
     assert not said.out
     assert (
-        "S1.journal was written under other domains and holds the states of agents (asker); end that"
-        in said.err
+        "S1.journal was written under other domains and holds the states of agents (asker), which cannot be finished now: an"
+        " older Weft wrote it" in said.err
     )
-    assert "or run with --new-journal, which sets all journals aside" in said.err
+    assert "Or run with --new-journal, which sets all journals aside" in said.err
     assert main(["serve", "--node", "S1", "--domains", "domains.toml", "--port", "0", "--no-console"]) == 2
-    assert "start every server with --new-journal once" in capsys.readouterr().err
+    assert "start its node once with the domains file it was written under" in capsys.readouterr().err
     [told] = make_way(Path("runs/journal"), PAIR, anew=True)
     assert told.startswith(
         "nodes begin with empty journals (as asked); the old ones are runs/journal/S1.journal.2"
     )
+
+
+def test_nodes_finish_old_domains_if_all_are_there(tmp_path: Path) -> None:
+    """S1-20: then nothing is set aside; a server of the old domains without its journal would be waited for in vain."""
+    old = Topology((*PAIR.servers, "S3"), {"A": (*PAIR.servers, "S3")})
+    new = Topology(old.servers, {"B": ("S1", "S3"), "C": ("S3", "S2")})
+    for name in old.servers[:2]:
+        path = tmp_path / f"{name}.journal"
+        journal = Journal(path, name, old.fingerprint, "NORMAL", old)
+        journal.commit({}, {"agent/asker": b"\x01"})
+        journal.close()
+    with pytest.raises(FabricError, match=f"S3, in the same domains, has no journal in {tmp_path}"):
+        make_way(tmp_path, new, anew=False)
+    Journal(tmp_path / "S3.journal", "S3", old.fingerprint, "NORMAL", old).close()
+    [told] = make_way(tmp_path, new, anew=False)
+    assert told.startswith(
+        "the domains have changed; nodes finish the old ones first (S1.journal: the states of agents"
+    )
+    with pytest.raises(FabricError, match="cannot be finished now: the new domains file lacks S3"):
+        make_way(tmp_path, PAIR, anew=False)
+    assert not list(tmp_path.glob("S?.journal.2*"))
 
 
 def test_what_is_set_aside_is_whole(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from weft.cli.arguments import add_out
+from weft.cli.arguments import Commands, add_out, complain
 from weft.host.files.modules import load_fom
 from weft.host.recording.decoding import export, model_of
 from weft.host.recording.runs import open_run
 
 
-def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "export",
         help="write the values of a recorded run as tables",
@@ -34,8 +34,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def run(arguments: argparse.Namespace) -> int:
     found = open_run(arguments.run)
-    for trouble in found.troubles:
-        print(f"weft: {trouble}", file=sys.stderr)
+    complain(found.troubles)
     model = load_fom(*arguments.fom) if arguments.fom else model_of(found)
     out = Path(arguments.out or found.path / "decoded")
     tables = export(found, model, out, _progress)

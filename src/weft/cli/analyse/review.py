@@ -7,13 +7,14 @@ import argparse
 import json
 import os
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from weft.cli.analyse.run_reviews import keep_result
-from weft.cli.analyse.tune import advice_lines
-from weft.cli.arguments import whole
+from weft.cli.analyse.tune import advice_lines, say
+from weft.cli.arguments import Commands, add_master, whole
 from weft.model.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ INCONCLUSIVE = (
 )
 
 
-def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "review",
         help="audit a recorded run on Spark; exit 1 if something was violated",
@@ -37,11 +38,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         ),
     )
     parser.add_argument("run", metavar="RUN", help="the folder of the run (`weft runs` lists them)")
-    parser.add_argument(
-        "--master",
-        default="local[*]",
-        help="where Spark runs: local[N], spark://…, sc://… (default %(default)s)",
-    )
+    add_master(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
         "--witnesses",
@@ -86,9 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
         check_writable(arguments.html)
     whole = {"advice": not arguments.no_advice, "evidence": arguments.html is not None}
     if arguments.follow:
-        from weft.cli.analyse.follow import followed
-
-        found = followed(arguments, say, whole)
+        found = followed(arguments, whole)
     else:
         found = review(arguments.run, arguments.master, say, arguments.witnesses, arguments.orders, **whole)
     keep_result(arguments.run, found.as_data())
@@ -120,14 +115,6 @@ def write_report(path: str | Path, found: Review) -> None:
     except OSError as error:
         raise SettingsError(f"{path}: cannot be written: {error.strerror or error}") from None
     say(f"the report is in {path}\n")
-
-
-def say(text: str) -> None:
-    """On a terminal one line that changes; elsewhere a line for each thing that is done."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[Kweft: {text}", end="", file=sys.stderr, flush=True)
-    elif text.endswith("\n"):
-        print(f"weft: {text}", end="", file=sys.stderr, flush=True)
 
 
 def as_text(found: Review) -> str:
@@ -188,4 +175,34 @@ def _consumers(consumers: Sequence[ConsumerFigures]) -> list[str]:
         lines.append(
             f"    {row['name'] or '':<24}{priority:>9}{row['events']:>10,}{row['misses']:>8,}{figures}{used:>8}"
         )
+    return lines
+
+
+# While the run is being written
+
+
+def followed(arguments: argparse.Namespace, whole: dict[str, bool]) -> Review:
+    """What is found is told as it comes, a line each.  `whole`: what the review at the end is to have."""
+    from weft.review import follow
+
+    def tell(findings: Sequence[Mapping[str, object]]) -> None:
+        if sys.stderr.isatty():
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        lines = map(json.dumps, findings) if arguments.json else as_lines(findings, arguments.witnesses)
+        print("\n".join(lines), flush=True)
+
+    return follow(arguments.run, arguments.master, say, tell, arguments.witnesses, arguments.orders, **whole)
+
+
+def as_lines(findings: Sequence[Mapping[str, object]], most: int) -> list[str]:
+    """Of each audit at most so many at once, and how many more there are."""
+    now = time.strftime("%H:%M:%S")
+    lines = []
+    for audit in dict.fromkeys(finding["audit"] for finding in findings):
+        mine = [finding for finding in findings if finding["audit"] == audit]
+        for finding in mine[:most]:
+            told = {name: value for name, value in finding.items() if name != "audit"}
+            lines.append(f"{now} {audit:<10} {witness_text(told)}")
+        if len(mine) > most:
+            lines.append(f"{now} {audit:<10} … and {len(mine) - most:,} more")
     return lines

@@ -8,12 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Required, TypedDict
 
-from weft.host.files.private import make_private
-from weft.host.recording.files import write_whole
-
-FOLDER = "review"
-RESULT = "review.json"
-REPORT = "report.html"
+from weft.console.runs import FOLDER, REPORT, RESULT
+from weft.host.files.private import make_private, write_whole
 
 
 class KeptReview(TypedDict, total=False):

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import sys
 import time
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
 from weft.cli.analyse.run_reviews import KeptReview, review_of
-from weft.cli.terminal.facts_lines import ScreenColumn, amount, clean, lasting, table
+from weft.cli.arguments import Commands
+from weft.cli.terminal.facts_lines import ScreenColumn, amount, clean, lasting, table, terminal_width
 from weft.host.recording.files import DEFAULT_DIRECTORY, RecordingError
 from weft.host.recording.runs import Run, find_runs, open_run
 
 GOING_ON = "still going on"  # as `Run.state` says it
-WIDTH = 100
 MANY_ROWS = 5_000_000
 """A run of more is not searched for its federates: that would take seconds."""
 
 
-def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "runs",
         help="list recorded runs: state, length, size, federates, and whether they were reviewed",
@@ -67,8 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif not listed:
         print(f"no runs below {top}")
     else:
-        width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
-        print("\n".join(lines(listed, width)))
+        print("\n".join(lines(listed, terminal_width())))
     return failed
 
 
@@ -94,14 +92,13 @@ class ListedRun(TypedDict):
 
 def describe(found: Run) -> ListedRun:
     start = found.start_ns
-    last = _last_ns(found)
     federates = federates_of(found)
     listed: ListedRun = {
         "run": str(found.path),
         "federation": found.federation,
         "start": found.info.get("start", ""),
         "start_ns": start,
-        "seconds": round(max(0, last - start) / 1e9, 3),
+        "seconds": round(max(0, _last_ns(found) - start) / 1e9, 3),
         "nodes": sorted(found.nodes),
         "rows": found.rows,
         "bytes": sum(file.path.stat().st_size for file in found.files),

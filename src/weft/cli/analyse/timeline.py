@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from weft.cli.arguments import add_out, real
+from weft.cli.arguments import Commands, add_out, real
 from weft.host.event_channel.run import RunRows, read_run
 from weft.model.errors import SettingsError
 from weft.model.json_types import JsonObject
@@ -27,13 +27,13 @@ from weft.recorder.timeline import (
     picture,
     share_processor,
 )
-from weft.recorder.timeline.tables import laxity_texts, laxity_unit, priority_text
+from weft.recorder.timeline.figures import laxity_texts, laxity_unit, priority_text
 
 DEFAULT = "timeline.html"
 NANO = 10**9
 
 
-def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "timeline",
         help="draw suppliers and consumers of a recorded run over time, with laxity and misses",
@@ -59,8 +59,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def run(arguments: argparse.Namespace) -> int:
     out = arguments.out or (None if arguments.json else DEFAULT)
-    if out is not None:
-        _check_ending(out)
+    if out is not None and Path(out).suffix.lower() not in (".html", ".png"):
+        raise SettingsError(f"{out}: a time line is a page or a PNG; let the name end with .html or .png")
     read = read_run(arguments.run, _progress if sys.stderr.isatty() else None)
     found = lanes(read.rows)
     whole = extent(found)
@@ -108,11 +108,6 @@ def _draw(
 
 
 # What was asked for
-
-
-def _check_ending(out: str) -> None:
-    if Path(out).suffix.lower() not in (".html", ".png"):
-        raise SettingsError(f"{out}: a time line is a page or a PNG; let the name end with .html or .png")
 
 
 def _window(whole: TimeWindow, begin: float | None, end: float | None) -> TimeWindow:

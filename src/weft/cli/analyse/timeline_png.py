@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from weft.model.errors import SettingsError
 from weft.recorder.timeline import Picture, look
+from weft.recorder.timeline.figures import Table
 from weft.recorder.timeline.layout import LaxityRow, TimeAxis
 from weft.recorder.timeline.look import LABELS, LANE_HEIGHT, LAXITY_HEIGHT, LIGHT, MIDDLE, RIGHT
 from weft.recorder.timeline.marks import LaneRow, TimelineMark
-from weft.recorder.timeline.tables import Table
 
 if TYPE_CHECKING:
     from PIL import ImageFont

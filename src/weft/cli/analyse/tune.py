@@ -8,15 +8,14 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from weft.cli.actions import Actions
-from weft.cli.arguments import add_out, whole
+from weft.cli.arguments import Commands, add_master, add_out, whole
 from weft.host.files.modules import read_source
 
 if TYPE_CHECKING:
     from weft.review.tune import Tuned
 
 
-def register(commands: Actions[argparse.ArgumentParser]) -> None:
+def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "tune",
         help="advice from a recorded run: RID, domains and schedule files, with what they are predicted to gain",
@@ -49,11 +48,7 @@ def register(commands: Actions[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--multicast", action="store_true", help="advise for multicast groups (BestEffortChannelType)"
     )
-    parser.add_argument(
-        "--master",
-        default="local[*]",
-        help="where Spark runs: local[N], spark://…, sc://… (default %(default)s)",
-    )
+    add_master(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.set_defaults(func=run)
 
@@ -95,10 +90,8 @@ def as_text(found: Tuned) -> str:
     lines.append(f"{found.run}: {found.rows:,} rows")
     for name, write in (("grid", _grid), ("domains", _domains), ("schedule", _schedule)):
         advice = told.get(name, {})
-        lines += [
-            "",
-            *([f"{name}: none, {advice['none_because']}"] if "none_because" in advice else write(advice)),
-        ]
+        none = [f"{name}: none, {advice['none_because']}"] if "none_because" in advice else None
+        lines += ["", *(none or write(advice))]
     lines += ["", *_orders(told["orders"])]
     if found.replay is not None:
         lines += ["", *_replay(found.replay)]
@@ -128,9 +121,12 @@ def advice_lines(advice: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _grid_gain(advice: Mapping[str, Any]) -> str:
-    old, new = advice["old"], advice["new"]
+    return f"{advice['new']['setting']}: {_traffic(advice['old'], advice['new'])}"
+
+
+def _traffic(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     messages = f"messages between nodes {old['copies']:,} → {new['copies']:,}"
-    return f"{new['setting']}: {messages}, unwanted receptions {old['unwanted']:,} → {new['unwanted']:,}"
+    return f"{messages}, unwanted receptions {old['unwanted']:,} → {new['unwanted']:,}"
 
 
 def _domains_gain(advice: Mapping[str, Any]) -> str:
@@ -148,8 +144,7 @@ def _schedule_gain(advice: Mapping[str, Any]) -> str:
 def _grid(advice: Mapping[str, Any]) -> Iterator[str]:
     old, new = advice["old"], advice["new"]
     yield f"grid: {new['setting']}, recorded with {old['setting']}"
-    crossed = f"messages between nodes {old['copies']:,} → {new['copies']:,}"
-    yield f"    {crossed}, unwanted receptions {old['unwanted']:,} → {new['unwanted']:,}"
+    yield f"    {_traffic(old, new)}"
     if advice["not_by_channels"]:
         yield f"    {advice['not_by_channels']:,} messages go by no channel: their regions are asked as of their time"
     heads = ("partitions", "on channels", "messages", "wanted", "unwanted")

@@ -1,4 +1,4 @@
-"""Object models that the commands use."""
+"""What the commands read: object models, and what leads to exceptions."""
 
 from __future__ import annotations
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
 
-from weft.cli.actions import Actions, action
-from weft.cli.design import ddm_match
+from weft.cli.arguments import Commands, add_command
+from weft.cli.design import ddm_compare, ddm_draw, ddm_match
 from weft.cli.design.ddm_regions import parse_region
-from weft.fom import ObjectModel, merge, parse_module, parse_rid
+from weft.fom import merge, parse_module, parse_rid
 from weft.host.files.modules import read_source
 from weft.interest import (
     DdmSettings,
@@ -22,13 +21,13 @@ from weft.interest import (
 from weft.interest.ddm_advice import advise
 
 
-def register(commands: Actions[argparse.ArgumentParser]) -> None:
+def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "ddm",
-        help="data distribution: channels of regions, overlapping boxes, advice",
+        help="data distribution: channels of regions, pictures, strategies compared, overlapping boxes, advice",
     )
     actions = parser.add_subparsers(dest="ddm_command", metavar="COMMAND", required=True)
-    mapped = action(actions, "map", run_map, "show partitions, channels and the channels of regions")
+    mapped = add_command(actions, "map", run_map, "show partitions, channels and the channels of regions")
     _model(mapped)
     mapped.add_argument(
         "--region", action="append", default=[], metavar="'NAME=SPACE:x=LO..HI,y=LO..HI;…'",
@@ -40,10 +39,21 @@ def register(commands: Actions[argparse.ArgumentParser]) -> None:
     )  # fmt: skip
     mapped.add_argument("--json", action="store_true", help="print one JSON object")
 
-    found = action(actions, "match", ddm_match.run, "print or write all pairs of boxes that overlap")
+    drawn = add_command(actions, "draw", ddm_draw.run, "draw spaces, partitions, channels and regions")
+    ddm_draw.add_arguments(drawn)
+
+    compared = add_command(
+        actions,
+        "compare",
+        ddm_compare.run,
+        "run one workload under each strategy and grid, and say what it cost",
+    )
+    ddm_compare.add_arguments(compared)
+
+    found = add_command(actions, "match", ddm_match.run, "print or write all pairs of boxes that overlap")
     ddm_match.add_arguments(found)
 
-    lint = action(actions, "lint", run_lint, "give advice on spaces, partitions and channels")
+    lint = add_command(actions, "lint", run_lint, "give advice on spaces, partitions and channels")
     _model(lint)
     lint.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -58,13 +68,10 @@ def _model(parser: argparse.ArgumentParser) -> None:
 
 
 def _read(arguments: argparse.Namespace) -> tuple[Spaces, DdmSettings]:
-    spaces = Spaces(_object_model([arguments.fed] if arguments.fed else arguments.fom))
+    files = [arguments.fed] if arguments.fed else arguments.fom
+    spaces = Spaces(merge([parse_module(read_source(name)) for name in files]))
     rid = parse_rid(read_source(arguments.rid)) if arguments.rid else None
     return spaces, read_ddm_settings(rid, spaces)
-
-
-def _object_model(files: Sequence[str]) -> ObjectModel:
-    return merge([parse_module(read_source(name)) for name in files])
 
 
 # map
@@ -75,8 +82,8 @@ def run_map(arguments: argparse.Namespace) -> int:
     strategy = make_strategy(spaces, settings)
     regions: dict[str, list[int]] = {}
     for text in arguments.region:
-        found = parse_region(text, spaces, arguments.bounds, regions)
-        regions[found.name] = sorted(strategy.update_channels(found.space, found.region))
+        name, space, region = parse_region(text, spaces, arguments.bounds, regions, "--region")
+        regions[name] = sorted(strategy.update_channels(space, region))
     if arguments.json:
         print(json.dumps({"channels": strategy.channels, "regions": regions}))
     else:

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         counts = {"updates": len(updates.boxes), "subscriptions": len(subscriptions.boxes)}
         print(json.dumps({**counts, "pairs": len(found.updates)}))
     elif not arguments.out:
-        _print(_table(updates, subscriptions, found))
+        sys.stdout.write(_csv(_table(updates, subscriptions, found)).decode())
     return 0
 
 
@@ -139,10 +139,6 @@ def _write(table: Any, name: str) -> None:
             Path(name).write_bytes(_csv(table))
     except OSError as error:
         raise SettingsError(f"{name}: cannot be written: {error.strerror or error}") from None
-
-
-def _print(table: Any) -> None:
-    sys.stdout.write(_csv(table).decode())
 
 
 def _csv(table: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""`weft domains`: check a domains file, show routes and costs in it, and plan one."""
+"""`weft domains`: check a domains file, show routes and costs in it, draw it, and plan one."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from weft.cli.actions import Actions, action
-from weft.cli.arguments import add_out, whole
+from weft.cli.arguments import Commands, add_command, add_out, complain, write_text
+from weft.cli.design import domains_plan
+from weft.drawing import svg
 from weft.fabric import (
-    TOPOLOGIES,
     Cost,
     DomainsFindings,
     Hop,
@@ -22,44 +22,43 @@ from weft.fabric import (
     plan,
     write_domains,
 )
+from weft.fabric.picture import domain_picture
 from weft.model.errors import SettingsError
 from weft.model.records import Source
 
 
-def register(commands: Actions[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "domains",
-        help="check, plan and explore domains of causality",
-    )
+def register(commands: Commands) -> None:
+    parser = commands.add_parser("domains", help="check, plan and explore domains of causality")
     actions = parser.add_subparsers(dest="domains_command", metavar="COMMAND", required=True)
-    check = action(
+    check = add_command(
         actions, "check", run_check, "say whether a domains file keeps causal order, and what to repair"
     )
     _file(check)
     check.add_argument("--json", action="store_true", help="print one JSON object")
 
-    route = action(actions, "route", run_route, "show the hops of a message from one server to another")
+    route = add_command(actions, "route", run_route, "show the hops of a message from one server to another")
     _file(route)
     route.add_argument("start", metavar="FROM", help="the server that sends")
     route.add_argument("destination", metavar="TO", help="the server that receives")
     route.add_argument("--json", action="store_true", help="print one JSON object")
 
-    made = action(actions, "plan", run_plan, "write the domains file of a ready-made topology")
-    made.add_argument("--servers", type=whole(1), required=True, metavar="N", help="how many servers")
-    made.add_argument("--topology", choices=TOPOLOGIES, required=True, help="how domains are joined")
-    made.add_argument(
-        "--domain-size",
-        type=whole(2),
-        metavar="S",
-        help="servers in a domain (default: as the number of servers suggests)",
+    made = add_command(
+        actions,
+        "plan",
+        run_plan,
+        "write a domains file: for the traffic you expect, or of a ready-made topology",
     )
-    add_out(made, "FILE", "the file to write; standard output if left out")
+    domains_plan.add_arguments(made)
 
-    spent = action(
+    spent = add_command(
         actions, "cost", run_cost, "what messages cost in these domains, and what they would without any"
     )
     _file(spent)
     spent.add_argument("--json", action="store_true", help="print one JSON object")
+
+    drawn = add_command(actions, "draw", run_draw, "draw servers and domains as an SVG picture")
+    _file(drawn)
+    add_out(drawn, "FILE", "the file to write; standard output if left out")
 
 
 def _file(parser: argparse.ArgumentParser) -> None:
@@ -80,13 +79,8 @@ def _examine(name: str) -> DomainsFindings:
 def _accepted(name: str) -> Topology | None:
     """The topology of the file, or None after saying on standard error why there is none."""
     findings = _examine(name)
-    _complain(findings.errors)
+    complain(findings.errors)
     return findings.domains.topology if findings.domains else None
-
-
-def _complain(errors: Sequence[Exception]) -> None:
-    for error in errors:
-        print(f"weft: {error}", file=sys.stderr)
 
 
 # check
@@ -98,7 +92,7 @@ def run_check(args: argparse.Namespace) -> int:
         print(json.dumps(_report(findings), indent=2))
     else:
         _print_check(findings)
-        _complain(findings.errors)
+        complain(findings.errors)
     return 1 if findings.errors else 0
 
 
@@ -147,15 +141,15 @@ def _way(start: str, hops: Sequence[Hop]) -> str:
 
 
 def run_plan(args: argparse.Namespace) -> int:
+    if domains_plan.is_for_traffic(args):
+        return domains_plan.run(args)
+    if args.servers is None or args.topology is None:
+        raise SettingsError(
+            "either --servers and --topology say what to write, or --traffic, or --fom with --placement, what to plan for"
+        )
     made = plan(args.servers, args.topology, args.domain_size)
     text = write_domains(made, f"{args.topology} of {args.servers} servers in {len(made.domains)} domains")
-    if args.out is None:
-        sys.stdout.write(text)
-        return 0
-    try:
-        Path(args.out).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise SettingsError(f"{args.out}: cannot be written: {error.strerror or error}") from error
+    write_text(text, args.out)
     return 0
 
 
@@ -168,16 +162,12 @@ def run_cost(args: argparse.Namespace) -> int:
         return 2
     found = cost(topology)
     if args.json:
-        print(json.dumps(_cost_report(found), indent=2))
+        words = (name.split("_") for name in dataclasses.asdict(found))
+        keys = [first + "".join(word.capitalize() for word in rest) for first, *rest in words]
+        print(json.dumps(dict(zip(keys, dataclasses.astuple(found), strict=True)), indent=2))
     else:
         _print_cost(found)
     return 0
-
-
-def _cost_report(found: Cost) -> dict[str, object]:
-    words = (name.split("_") for name in dataclasses.asdict(found))
-    keys = [first + "".join(word.capitalize() for word in rest) for first, *rest in words]
-    return dict(zip(keys, dataclasses.astuple(found), strict=True))
 
 
 def _print_cost(found: Cost) -> None:
@@ -195,3 +185,15 @@ def _print_cost(found: Cost) -> None:
         print(f"{name:<28}{value}")
     if found.worst:
         print(f"{'a way that costs most':<28}{_way(found.worst[0].sender, found.worst)}")
+
+
+# draw
+
+
+def run_draw(args: argparse.Namespace) -> int:
+    topology = _accepted(args.file)
+    if topology is None:
+        return 2
+    title = f"{len(topology.servers)} servers in {len(topology.domains)} domains"
+    write_text(svg(domain_picture(topology, title), standing_alone=True) + "\n", args.out)
+    return 0

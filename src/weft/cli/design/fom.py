@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from weft.cli.arguments import add_out
+from weft.cli.arguments import Commands, add_command, add_out, complain, write_text
 from weft.fom import (
     MAX_SIZE,
     EnumeratedType,
@@ -38,11 +37,13 @@ COUNTS = (
 CLOSE_NAMES = 5
 
 
-def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(commands: Commands) -> None:
     parser = commands.add_parser("fom", help="check, merge and show object models (FED, OMT XML)")
     actions = parser.add_subparsers(dest="fom_command", metavar="COMMAND", required=True)
 
-    check = actions.add_parser("check", help="count what the files define and list what is wrong with them")
+    check = add_command(
+        actions, "check", run_check, "count what the files define and list what is wrong with them"
+    )
     _files(check)
     _mim(check)
     check.add_argument(
@@ -51,26 +52,24 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="the files are parts of a model: what others define may be missing",
     )
     check.add_argument("--json", action="store_true", help="print one JSON object")
-    check.set_defaults(func=run_check)
 
-    merge = actions.add_parser("merge", help="write the merge of the files as one OMT XML file of 2025")
+    merge = add_command(
+        actions, "merge", run_merge, "write the merge of the files as one OMT XML file of 2025"
+    )
     _files(merge)
     _mim(merge)
     _output(merge)
-    merge.set_defaults(func=run_merge)
 
-    show = actions.add_parser("show", help="show a class with all it inherits")
+    show = add_command(actions, "show", run_show, "show a class with all it inherits")
     show.add_argument(
         "class_name", metavar="CLASS", help="the name of the class; its end is enough if it is unique"
     )
     _files(show)
-    show.set_defaults(func=run_show)
 
-    gen = actions.add_parser("gen", help="generate typed Python dataclasses")
+    gen = add_command(actions, "gen", run_gen, "generate typed Python dataclasses")
     _files(gen)
     _output(gen)
     gen.add_argument("--module", default="", metavar="NAME", help="the name of the generated module")
-    gen.set_defaults(func=run_gen)
 
 
 def _files(parser: argparse.ArgumentParser) -> None:
@@ -109,13 +108,8 @@ def _examine(args: argparse.Namespace, mim: bool) -> Findings:
 def _accepted(args: argparse.Namespace, mim: bool) -> ObjectModel | None:
     """The merged model, or None after saying on standard error all that is in its way."""
     findings = _examine(args, mim)
-    _complain(findings.errors)
+    complain(findings.errors)
     return None if findings.errors else findings.model
-
-
-def _complain(errors: Sequence[ObjectModelError]) -> None:
-    for error in errors:
-        print(f"weft: {error}", file=sys.stderr)
 
 
 # check
@@ -131,10 +125,10 @@ def run_check(args: argparse.Namespace) -> int:
     model, errors = findings.model, findings.errors
     if args.json:
         print(json.dumps(_report(model, errors), indent=2))
-    elif model.modules:
-        _print_check(model, errors)
-    if not args.json:
-        _complain(errors)
+    else:
+        if model.modules:
+            _print_check(model, errors)
+        complain(errors)
     return 1 if errors else 0
 
 
@@ -180,7 +174,10 @@ def _print_check(model: ObjectModel, errors: Sequence[ObjectModelError]) -> None
     digits = max(len(str(number)) for number in numbers.values())
     for key, number in numbers.items():
         print(f"{_words(key):<20}{number:>{digits}}")
-    for file, problems in _by_file(model.warnings).items():
+    by_file: dict[str, list[Problem]] = {}
+    for problem in model.warnings:
+        by_file.setdefault(problem.place.rpartition(":")[0] or problem.place, []).append(problem)
+    for file, problems in by_file.items():
         print(f"\n{file}")
         for problem in problems:
             print(f"  {problem.place}: {problem.severity}: {problem.message}")
@@ -194,19 +191,15 @@ def _words(key: str) -> str:
     return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in key)
 
 
-def _by_file(problems: Iterable[Problem]) -> dict[str, list[Problem]]:
-    found: dict[str, list[Problem]] = {}
-    for problem in problems:
-        found.setdefault(problem.place.rpartition(":")[0] or problem.place, []).append(problem)
-    return found
-
-
 # merge and gen
 
 
 def run_merge(args: argparse.Namespace) -> int:
     model = _accepted(args, args.mim)
-    return 2 if model is None else _write(write_omt(model).decode(), args.out)
+    if model is None:
+        return 2
+    write_text(write_omt(model).decode(), args.out)
+    return 0
 
 
 def run_gen(args: argparse.Namespace) -> int:
@@ -216,17 +209,7 @@ def run_gen(args: argparse.Namespace) -> int:
     if model is None:
         return 2
     name = args.module or (Path(args.out).stem if args.out else "fom")
-    return _write(generate(model, name), args.out)
-
-
-def _write(text: str, output: str | None) -> int:
-    if output is None:
-        sys.stdout.write(text)
-        return 0
-    try:
-        Path(output).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise SettingsError(f"{output}: cannot be written: {error.strerror or error}") from error
+    write_text(generate(model, name), args.out)
     return 0
 
 
@@ -237,36 +220,26 @@ def run_show(args: argparse.Namespace) -> int:
     model = _accepted(args, mim=True)
     if model is None:
         return 2
-    names = find_class(model, args.class_name)
-    if len(names) != 1:
-        raise SettingsError(_not_one(model, args.class_name, names))
-    _show(model, names[0])
-    return 0
-
-
-def find_class(model: ObjectModel, wanted: str) -> list[str]:
-    """The class of this name, or all whose qualified name ends with it."""
-    every = [*model.object_classes, *model.interaction_classes]
-    if wanted in every:
-        return [wanted]
-    return [name for name in every if name.endswith(f".{wanted}")]
-
-
-def _not_one(model: ObjectModel, wanted: str, found: list[str]) -> str:
-    if found:
-        return f"{wanted!r} may be one of {', '.join(found)}"
-    every = [*model.object_classes, *model.interaction_classes]
-    by_end = {name.rpartition(".")[2].lower(): name for name in reversed(every)}
-    close = get_close_matches(wanted.rpartition(".")[2].lower(), by_end, CLOSE_NAMES)
-    hint = f"; did you mean {', '.join(by_end[end] for end in close)}?" if close else ""
-    return f"no class is called {wanted!r}{hint}"
-
-
-def _show(model: ObjectModel, name: str) -> None:
+    name = _find_class(model, args.class_name)
     if name in model.object_classes:
         _show_object_class(model, name)
     else:
         _show_interaction_class(model, name)
+    return 0
+
+
+def _find_class(model: ObjectModel, wanted: str) -> str:
+    """The class of this name, or the only one whose qualified name ends with it."""
+    every = [*model.object_classes, *model.interaction_classes]
+    found = [wanted] if wanted in every else [name for name in every if name.endswith(f".{wanted}")]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise SettingsError(f"{wanted!r} may be one of {', '.join(found)}")
+    by_end = {name.rpartition(".")[2].lower(): name for name in reversed(every)}
+    close = get_close_matches(wanted.rpartition(".")[2].lower(), by_end, CLOSE_NAMES)
+    hint = f"; did you mean {', '.join(by_end[end] for end in close)}?" if close else ""
+    raise SettingsError(f"no class is called {wanted!r}{hint}")
 
 
 def _show_object_class(model: ObjectModel, name: str) -> None:

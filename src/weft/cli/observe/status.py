@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
-import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 
-from weft.cli.arguments import add_operator_key, add_server, real, servers_of
+from weft.cli.arguments import Commands, add_operator_key, add_server, complain, real, servers_of
 from weft.cli.terminal.asking import SHORT, NodeAccess, advice, ask_all
 from weft.cli.terminal.facts import (
     SurveyAnswer,
@@ -19,15 +17,13 @@ from weft.cli.terminal.facts import (
     troubles,
     wall_of,
 )
-from weft.cli.terminal.facts_lines import headline, status_lines
+from weft.cli.terminal.facts_lines import WIDTH, headline, status_lines, terminal_width
 from weft.console.surveys import SurveyPicture
 from weft.model.errors import ConnectionFailed
 from weft.model.json_types import Json
 
-WIDTH = 100  # where there is no terminal that says
 
-
-def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "status",
         help="show running nodes and their federations, and who blocks whom",
@@ -71,13 +67,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(as_data(picture), indent=2, ensure_ascii=False))
     else:
-        width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
-        print("\n".join(texts(picture, width)))
+        print("\n".join(texts(picture, terminal_width())))
     if not arguments.check:
         return 0
     found = troubles(picture, arguments.patience)
-    for trouble in found:
-        print(f"weft: {trouble}", file=sys.stderr)
+    complain(found)
     return 1 if found else 0
 
 

@@ -15,10 +15,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from weft.cli.arguments import servers_of
+from weft.cli.arguments import Commands, servers_of
 from weft.cli.observe.status import add_nodes, door_of
 from weft.cli.observe.status import run as run_status
 from weft.cli.observe.top_view import TopView, frame
@@ -29,14 +28,13 @@ from weft.cli.terminal.keyboard import Keyboard
 from weft.console.surveys import SurveyPicture
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.text import Text
 
 PERIOD = 0.5  # seconds from one question to the next, and between two frames that no key has asked for
 _ESCAPE = 0.05  # seconds in which the rest of an escape sequence comes
 
 
-def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "top",
         help="watch running nodes and their federations, live",
@@ -102,9 +100,7 @@ class Watch:
             thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Who hangs in a question is not waited for: the process ends."""
         self._stop.set()
         for thread in self._threads:
@@ -162,13 +158,12 @@ def _show(watch: Watch, wake: Wake) -> int:
         Keyboard() as keyboard,
         Live(console=console, screen=True, auto_refresh=False, vertical_overflow="crop") as live,
     ):
-        drawn = 0.0
         while True:
             picture = watch.picture()
-            live.update(_screen(console, picture, view), refresh=True)
-            drawn = time.monotonic()
-            keys = _wait(keyboard, wake, drawn)
-            for key in keys:
+            width, height = console.size
+            shown = frame(picture, view, width, height, time.strftime("%H:%M:%S"))
+            live.update(_as_rich(shown), refresh=True)
+            for key in _wait(keyboard, wake, drawn=time.monotonic()):
                 view = view.press(key, picture)
             if view.quit or ended:
                 return 128 + ended[0] if ended else 0
@@ -199,13 +194,7 @@ def _wait(keyboard: Keyboard, wake: Wake, drawn: float) -> list[str]:
             return keyboard.settle()
 
 
-def _screen(console: Console, picture: SurveyPicture, view: TopView) -> Text:
-    width, height = console.size
-    shown = frame(picture, view, width, height, time.strftime("%H:%M:%S"))
-    return as_rich(shown)
-
-
-def as_rich(lines: Sequence[ScreenLine]) -> Text:
+def _as_rich(lines: Sequence[ScreenLine]) -> Text:
     from rich.text import Text
 
     made = Text(no_wrap=True, end="")

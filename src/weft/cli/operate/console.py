@@ -8,17 +8,17 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from weft.cli.arguments import add_operator_key, add_server, servers_of, whole
+from weft.cli.arguments import Commands, add_operator_key, add_server, servers_of, whole
 from weft.cli.operate.run_nodes import Child
 from weft.cli.terminal.asking import NodeAccess, advice, ask_all
-from weft.console.child import INSTALL, ConsoleChild, guard_of, is_installed, listen
+from weft.console.child import INSTALL, ConsoleChild, guard_of, is_installed, listen, start_of
 from weft.host.operator_keys import key_of_run, read_key
 from weft.host.recording.files import DEFAULT_DIRECTORY
 from weft.host.settings import Settings, load_settings
 from weft.model.errors import ConnectionFailed, SettingsError
 
 
-def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "console",
         help="web pages that show what running nodes do",
@@ -44,7 +44,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def run(arguments: argparse.Namespace) -> int:
     if not is_installed():
         raise SettingsError(f"the console needs packages that are not installed: {INSTALL}")
-    from weft.console.process import Start, report_to, serve
+    from weft.console.process import report_to, serve
 
     flags = {
         "console.on": True,
@@ -65,18 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
             f"console   {guard.url(guard.tokens.operator)}\nto look   {guard.url(guard.tokens.reader)}",
             flush=True,
         )
-        start = Start(
-            guard.host,
-            guard.port,
-            guard.tokens.operator,
-            guard.tokens.reader,
-            cert=settings.cert,
-            key=settings.key,
-            names=sorted(guard.names),
-            recordings=str(Path(arguments.runs).absolute()),
-            nodes=[{"address": address, "key": key} for address in addresses],
-        )
-        serve(start, listening, None, report_to())
+        nodes = [{"address": address, "key": key} for address in addresses]
+        serve(start_of(settings, guard, arguments.runs, nodes), listening, None, report_to())
     return 0
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import weft
 from weft._build import is_compiled
-from weft.cli.arguments import add_record, real, whole
+from weft.cli.arguments import Commands, add_command, add_record, real, whole
 from weft.cli.data import object_model
 from weft.cli.operate import demo_nodes
 from weft.cli.operate.demo_review import review_flights
@@ -30,7 +30,7 @@ PATIENCE = 24 * 3600.0  # the aircraft may fly for long; a federate that fails i
 
 
 @dataclass
-class Story:
+class Story(demo_nodes.ObserverLog):
     """What is told while the demo runs, and what is counted for its end."""
 
     quiet: bool = False
@@ -38,9 +38,6 @@ class Story:
     took: float = 0.0  # until the last has resigned; writing the recording comes after
     lock: threading.Lock = field(default_factory=threading.Lock)
     updates_seen: int = 0
-    fires: list[int] = field(default_factory=list)
-    hits: list[int] = field(default_factory=list)
-    early_hits: list[int] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
     def tell(self, who: str, text: str) -> None:
@@ -49,8 +46,8 @@ class Story:
                 print(f"{time.monotonic() - self.started:7.3f} s  {who:<9} {text}", flush=True)
 
 
-def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("demo", help="run the mixed scenario: aircraft, tank and observer")
+def register(commands: Commands) -> None:
+    parser = add_command(commands, "demo", run, "run the mixed scenario: aircraft, tank and observer")
     parser.add_argument(
         "--steps", type=whole(0), default=120, help="steps of the aircraft (default %(default)s)"
     )
@@ -64,7 +61,6 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument(
         "--no-review", action="store_true", help="leave out the review at the end, and Spark with it"
     )
-    parser.set_defaults(func=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -201,9 +197,7 @@ def observer(story: Story, me: weft.Federate) -> None:
 
     @me.on_interaction("Hit")
     def hit(report: weft.Interaction) -> None:
-        story.hits.append(report["Round"])
-        if report["Round"] not in story.fires:
-            story.early_hits.append(report["Round"])
+        story.hit(report["Round"])
         story.tell("observer", f"sees round {report['Round']} hit: {report['Target']} {report['Result']}")
 
     me.synchronize("ready")

@@ -28,11 +28,16 @@ ORDERS = {"RO": "Receive", "CO": "Causal"}
 
 @dataclass
 class ObserverLog:
-    """By the observer, in its order."""
+    """Rounds as the observer sees them, in its order."""
 
     fires: list[int] = field(default_factory=list)
     hits: list[int] = field(default_factory=list)
     early_hits: list[int] = field(default_factory=list)
+
+    def hit(self, number: int) -> None:
+        self.hits.append(number)
+        if number not in self.fires:
+            self.early_hits.append(number)
 
 
 def fly(order: str, directory: str | Path | None) -> tuple[ObserverLog, Path | None]:
@@ -91,9 +96,7 @@ def _fly(network: SimulatedNetwork, order: str) -> ObserverLog:
 
     @observer.on_interaction("Hit")
     def hit(report: weft.Interaction) -> None:
-        seen.hits.append(report["Round"])
-        if report["Round"] not in seen.fires:
-            seen.early_hits.append(report["Round"])
+        seen.hit(report["Round"])
 
     observer.subscribe("Vehicle")
     network.settle()

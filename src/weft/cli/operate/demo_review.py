@@ -6,16 +6,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.cli.analyse import run_reviews
-from weft.cli.analyse.review import say, write_report
+from weft.cli.analyse.review import write_report
 from weft.cli.analyse.run_reviews import keep_result
+from weft.cli.analyse.tune import say
 from weft.cli.operate.demo_nodes import ORDERS
+from weft.console import runs
 from weft.model.errors import WeftError
 
 if TYPE_CHECKING:
     from weft.review import Review
 
-REPORT = f"{run_reviews.FOLDER}/{run_reviews.REPORT}"  # where the console looks for it, too
+REPORT = f"{runs.FOLDER}/{runs.REPORT}"  # where the console looks for it, too
 LATER = "weft review {folder} --html {report}"
 
 

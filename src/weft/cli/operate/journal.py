@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypedDict
 
+from weft.cli.arguments import Commands, add_command
+from weft.fabric import Topology
+from weft.fabric.change import check_change
 from weft.host.files.cbor import decode
-from weft.host.mesh.journal import APPLICATION
+from weft.host.mesh.journal import APPLICATION, SUFFIX, set_aside, topology_of
 from weft.model.errors import FabricError
 
 QUEUES = {
@@ -19,13 +23,12 @@ QUEUES = {
 }
 
 
-def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "journal", help="show what the journal of a node holds (of a node that does not run)"
+def register(commands: Commands) -> None:
+    parser = add_command(
+        commands, "journal", run, "show what the journal of a node holds (of a node that does not run)"
     )
     parser.add_argument("file", metavar="FILE", help="the journal, like runs/journal/S1.journal")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(func=run)
 
 
 class KeptDeadLetter(TypedDict):
@@ -91,3 +94,61 @@ def as_text(found: JournalFacts) -> str:
 
 def _shown(value: object) -> str:
     return value.hex() if isinstance(value, bytes) else repr(value)
+
+
+# Journals of a mesh whose domains have changed, before `weft run` starts its nodes
+#
+# A journal belongs to its domains: its clocks and queues count their members.  If nothing is in any of them, no message under way
+# and no state of an agent, all servers begin with empty ones.  Else each node finishes the old domains first
+# (`weft.host.mesh.change`), for which all of them have to be there.
+
+
+def make_way(home: Path, topology: Topology, anew: bool) -> list[str]:
+    """What to tell of it.  `anew`: empty journals, whatever they hold."""
+    paths = [home / f"{name}{SUFFIX}" for name in topology.servers]
+    found = {path: look(path) for path in paths if path.is_file()}
+    if not anew:
+        if all(one["fingerprint"] == topology.fingerprint for one in found.values()):
+            return []
+        held = {path: said for path, one in found.items() if (said := _held(one))}
+        if held:
+            _check_whole(home, topology, held)
+            those = "; ".join(f"{path.name}: {said}" for path, said in held.items())
+            return [f"the domains have changed; nodes finish the old ones first ({those})"]
+    moved = [str(aside) for path in found if (aside := set_aside(path))]
+    if not moved:
+        return []
+    why = "as asked" if anew else "the domains have changed, and nothing was under way"
+    return [f"nodes begin with empty journals ({why}); the old ones are {', '.join(moved)}"]
+
+
+def _check_whole(home: Path, topology: Topology, held: Mapping[Path, str]) -> None:
+    """Can the nodes finish?  All servers of the old domains have to take part, each with its journal."""
+    for path, said in held.items():
+        fingerprint, old = topology_of(path) or ("", None)
+        if fingerprint == topology.fingerprint:
+            continue
+        try:
+            if old is None:
+                raise FabricError("an older Weft wrote it, and does not say under which domains")
+            check_change(old, topology)
+            for name in old.servers:
+                if old.memberships[name] and not (home / f"{name}{SUFFIX}").is_file():
+                    raise FabricError(f"{name}, in the same domains, has no journal in {home}")
+        except FabricError as error:
+            raise FabricError(
+                f"{path} was written under other domains and holds {said}, which cannot be finished now: {error}. Or run with"
+                " --new-journal, which sets all journals aside, or with --journal DIR"
+            ) from None
+
+
+def _held(found: JournalFacts) -> str:
+    """What would be lost."""
+    said = []
+    if messages := sum(found["queues"].values()):
+        said.append(f"{messages:,} messages under way")
+    if found["agents"]:
+        said.append(f"the states of agents ({', '.join(found['agents'])})")
+    if found["dead_letters"]:
+        said.append(f"{len(found['dead_letters']):,} events set aside")
+    return ", ".join(said)

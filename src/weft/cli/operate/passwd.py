@@ -6,14 +6,14 @@ import argparse
 import getpass
 import sys
 
+from weft.cli.arguments import Commands, add_command
 from weft.host.server.guard import hash_password
 from weft.model.errors import SettingsError
 
 
-def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("passwd", help="make an entry for a server's password file")
+def register(commands: Commands) -> None:
+    parser = add_command(commands, "passwd", run, "make an entry for a server's password file")
     parser.add_argument("name", help="the name the federate will give")
-    parser.set_defaults(func=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

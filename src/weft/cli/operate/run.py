@@ -11,18 +11,19 @@ import argparse
 import asyncio
 import contextlib
 import os
-import secrets
 import shlex
-import signal
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from weft.cli.arguments import (
+    Commands,
+    add_command,
     add_console,
     add_log,
     add_record,
+    complain,
     console_flags,
     log_flags,
     real,
@@ -30,12 +31,11 @@ from weft.cli.arguments import (
     whole,
 )
 from weft.cli.operate.console import console_for, tell_of
-from weft.cli.operate.run_journals import make_way
+from weft.cli.operate.journal import make_way
 from weft.cli.operate.run_logs import NodeLogs
 from weft.cli.operate.run_nodes import Child, FederateProgram
 from weft.cli.operate.run_table import LiveTable, PlainLines, Shown
-from weft.cli.operate.serve import settings_from
-from weft.host.files.private import make_private
+from weft.cli.operate.serve import new_run_directory, settings_from, stopped_by_signals
 from weft.host.mesh.node import read_domains
 from weft.host.server.server import run_loop
 from weft.host.settings import Settings
@@ -44,8 +44,8 @@ from weft.model.errors import SettingsError
 PATIENCE = 10.0  # seconds that a node has to stop
 
 
-def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("run", help="run all nodes of a domains file on this machine")
+def register(commands: Commands) -> None:
+    parser = add_command(commands, "run", run, "run all nodes of a domains file on this machine")
     parser.add_argument("file", metavar="FILE", help="the domains file")
     parser.add_argument("--agents", action="append", default=[], metavar="[NAME=]MODULE:CLASS",
                         help="an agent for every node, besides those of the domains file; may be given again")  # fmt: skip
@@ -84,7 +84,6 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--quiet", type=real(0.1), metavar="SECONDS",
                         help="stop when all nodes are linked and no message has gone anywhere for so long")  # fmt: skip
     parser.add_argument("--plain", action="store_true", help="lines instead of the table, also on a terminal")
-    parser.set_defaults(func=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -94,29 +93,17 @@ def run(arguments: argparse.Namespace) -> int:
     settings = settings_from(flags, arguments.settings)
     if not arguments.no_journal:
         home = arguments.journal or Path(settings.serve.run_directory) / "journal"
-        for text in make_way(Path(home), domains.topology, arguments.new_journal):
-            print(f"weft: {text}", file=sys.stderr)
-    folder = _run_directory()
+        complain(make_way(Path(home), domains.topology, arguments.new_journal))
+    folder = new_run_directory(os.environ.get("WEFT_SERVE_RUN_DIRECTORY", "runs"), "mesh")
     extra = ["--no-console"]
     for one in arguments.agents:
         extra += ["--agents", one]
-    for flag, value in (
-        ("--journal", arguments.journal),
-        ("--settings", arguments.settings),
-        ("--rid", arguments.rid),
-        ("--modules", arguments.modules),
-        ("--schedule", arguments.schedule),
-        ("--record", arguments.record),
-        ("--log", arguments.log),
-    ):
-        if value:
-            extra += [flag, value]
-    if arguments.no_journal:
-        extra.append("--no-journal")
-    if arguments.no_record:
-        extra.append("--no-record")
-    if arguments.otel:
-        extra.append("--otel")
+    for flag in ("journal", "settings", "rid", "modules", "schedule", "record", "log"):
+        if value := getattr(arguments, flag):
+            extra += [f"--{flag}", value]
+    for flag in ("no-journal", "no-record", "otel"):
+        if getattr(arguments, flag.replace("-", "_")):
+            extra.append(f"--{flag}")
     children: list[Child] = []
     for place, name in enumerate(servers):
         port = arguments.first_port + place if arguments.first_port else 0
@@ -133,20 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
             shown = LiveTable(
                 f"{len(servers)} nodes in {len(domains.topology.domains)} domains; logs in {folder}"
             )
-    return int(
-        run_loop(
-            _run(
-                children,
-                commands,
-                shown,
-                logs,
-                arguments.restart,
-                arguments.seconds,
-                arguments.quiet,
-                settings,
-            )
-        )
-    )
+    return int(run_loop(_run(children, commands, shown, logs, arguments, settings)))
 
 
 def moved(children: list[Child]) -> int:
@@ -158,16 +132,6 @@ def moved(children: list[Child]) -> int:
     if len(living) == len(children) and any(child.status.get("backlog") for child in children):
         return -1
     return sum(child.status["sent"] + child.status["received"] for child in living)
-
-
-def _run_directory() -> Path:
-    root = os.environ.get("WEFT_SERVE_RUN_DIRECTORY", "runs")
-    folder = Path(root) / "mesh" / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
-    try:
-        make_private(folder, exist_ok=False)
-    except OSError as error:
-        raise SettingsError(f"{folder}: {error.strerror or error} (serve.run_directory)") from error
-    return folder
 
 
 def _commands(wanted: list[str], children: list[Child], folder: Path) -> list[FederateProgram]:
@@ -192,27 +156,22 @@ async def _run(
     commands: list[FederateProgram],
     shown: Shown,
     logs: NodeLogs,
-    restart: bool,
-    seconds: float | None,
-    quiet: float | None,
+    arguments: argparse.Namespace,
     settings: Settings,
 ) -> int:
     loop = asyncio.get_running_loop()
-    stopping = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        with contextlib.suppress(NotImplementedError):
-            loop.add_signal_handler(number, stopping.set)
-    if seconds is not None:
-        loop.call_later(seconds, stopping.set)
+    stopping = stopped_by_signals()
+    if arguments.seconds is not None:
+        loop.call_later(arguments.seconds, stopping.set)
     console, consoles = console_for(settings, logs.say, children[0].log.parent / "console.log")
     if consoles:
         print("\n".join(consoles), flush=True)
     if console is not None:
         await console.start([{"node": child.name} for child in children], settings.recordings)
-    with shown:
-        tasks = [loop.create_task(child.attend(restart, stopping)) for child in children]
+    with contextlib.closing(shown):
+        tasks = [loop.create_task(child.attend(arguments.restart, stopping)) for child in children]
         tasks += [loop.create_task(command.attend(stopping)) for command in commands]
-        calm = _Calm(children, commands, quiet)
+        calm = _Calm(children, commands, arguments.quiet)
         while not stopping.is_set():
             shown.show(children)
             logs.show()

@@ -6,6 +6,7 @@ this one.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 import sys
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, TextIO
 
-from weft.cli.operate.run_nodes import Child, FederateProgram, last_lines
+from weft.cli.operate.run_nodes import Child, FederateProgram
 from weft.host.log import JSON, Log
 from weft.model.log_text import ERROR, LogText
 
@@ -21,6 +22,7 @@ RUN: Final = "run"
 """As which `weft run` itself speaks in JSON."""
 _MOST: Final = 1 << 20
 """Bytes of a file at a time, so that no node keeps the others from being heard."""
+_LAST_LINES: Final = 5
 
 
 class NodeLogs:
@@ -78,10 +80,15 @@ class NodeLogs:
 
 
 def _end_of(log: Path) -> str:
-    said = last_lines(log)
-    if not said:
+    """What a process said last."""
+    said: list[str] = []
+    with contextlib.suppress(FileNotFoundError), log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - 8192))
+        said = file.read().decode("utf-8", "replace").splitlines()
+    last = [line.rstrip() for line in said if line.strip()][-_LAST_LINES:]
+    if not last:
         return f"; it said nothing ({log} is empty)"
-    return f"; {log} ends with:\n" + "\n".join(f"    {line}" for line in said)
+    return f"; {log} ends with:\n" + "\n".join(f"    {line}" for line in last)
 
 
 class _Followed:

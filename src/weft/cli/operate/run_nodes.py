@@ -15,7 +15,6 @@ from weft.host.files.private import private
 
 RESTART_SECONDS = 0.5
 START_SECONDS = 60.0  # that a program may take to join before silence counts as the end of the run
-LAST_LINES = 5
 
 
 class NodeStatus(TypedDict, total=False):
@@ -39,6 +38,7 @@ class _ChildProcess:
     def __init__(self, log: Path) -> None:
         self.log = log
         self.failure = ""
+        self.has_ended = False
         self.process: asyncio.subprocess.Process | None = None
 
     async def _start(
@@ -80,7 +80,6 @@ class Child(_ChildProcess):
         self.restarts = 0
         self.programs: list[FederateProgram] = []
         self.joined = 0  # the most federates that were joined here at once
-        self.has_ended = False
         self.status: NodeStatus = {}
         self.rates: dict[str, float] = {}
         self.is_ready = asyncio.Event()
@@ -140,7 +139,6 @@ class FederateProgram(_ChildProcess):
         self.node.programs.append(self)
         self.command = command
         self.was_stopped = False  # by us, while it still ran
-        self.has_ended = False
         self._started_at = 0.0
 
     async def attend(self, stopping: asyncio.Event) -> None:
@@ -188,14 +186,3 @@ def _said(code: int) -> str:
     if code < 0:
         return signal.Signals(-code).name
     return f"exit code {code}"
-
-
-def last_lines(log: Path) -> list[str]:
-    """What a process said last."""
-    try:
-        with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - 8192))
-            said = file.read().decode("utf-8", "replace").splitlines()
-    except FileNotFoundError:
-        return []
-    return [line.rstrip() for line in said if line.strip()][-LAST_LINES:]

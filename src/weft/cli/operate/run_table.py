@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol
 
 from weft.cli.operate.run_nodes import Child
 
@@ -38,13 +37,9 @@ def cells(child: Child) -> list[str]:
 
 
 class Shown(Protocol):
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
     def show(self, children: list[Child]) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class PlainLines:
@@ -54,11 +49,8 @@ class PlainLines:
         self._states: dict[str, str] = {}
         self._summary_at = time.monotonic()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
+    def close(self) -> None:
+        """What was printed stays."""
 
     def show(self, children: list[Child]) -> None:
         for child in children:
@@ -88,17 +80,12 @@ class LiveTable:
         self._title = title
         self._live = Live(refresh_per_second=4)
 
-    def __enter__(self) -> Self:
-        self._live.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._live.__exit__(kind, error, trace)
-
     def show(self, children: list[Child]) -> None:
+        self._live.start()  # which it may have been already
         self._live.update(table(self._title, children))
+
+    def close(self) -> None:
+        self._live.stop()
 
 
 def table(title: str, children: list[Child]) -> Table:

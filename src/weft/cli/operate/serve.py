@@ -5,17 +5,22 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import json
 import os
 import secrets
 import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import weft
 from weft.cli.arguments import (
+    Commands,
+    add_command,
     add_console,
     add_log,
     add_record,
@@ -26,21 +31,24 @@ from weft.cli.arguments import (
     record_flags,
 )
 from weft.cli.operate.console import console_for, reachable
-from weft.cli.operate.serve_node import NodePlan, node_plan
+from weft.fabric import Domains
 from weft.host.files.private import make_private, private
 from weft.host.log import JSON, Log
-from weft.host.observing.call_log import log_call
-from weft.host.observing.call_watch import CallWatch, WatchedCall
+from weft.host.mesh.agents import load_agent
+from weft.host.mesh.change import change_over, old_domains
+from weft.host.mesh.journal import set_aside
+from weft.host.mesh.node import FabricNode, read_domains
+from weft.host.observing.call_watch import CallWatch, WatchedCall, log_call
 from weft.host.observing.tracing import flush, provider_of, span_sink
 from weft.host.operator_keys import key_of_run
 from weft.host.server.server import Server, run_loop
-from weft.host.settings import Settings, load_settings
+from weft.host.settings import FabricSettings, MeshDdmSettings, Settings, load_settings
 from weft.model.errors import SettingsError
 from weft.model.log_text import LogText
 
 
-def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("serve", help="run a node that federates join over the Federate Protocol")
+def register(commands: Commands) -> None:
+    parser = add_command(commands, "serve", run, "run a node that federates join over the Federate Protocol")
     parser.add_argument("--host", help="address to listen on (default 127.0.0.1, this machine only)")
     parser.add_argument("--port", type=int, metavar="PORT", help="TCP port (default 15164)")
     parser.add_argument(
@@ -97,16 +105,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--new-journal", action="store_true", help="begin with an empty journal; what it held is set aside"
     )
     node.add_argument("--status", type=real(0.1), metavar="SECONDS", help="print a line of JSON so often")
-    parser.set_defaults(func=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    settings = settings_of(arguments)
-    plan = node_plan(arguments, settings)
-    return int(run_loop(_serve(settings, plan)))
-
-
-def settings_of(arguments: argparse.Namespace) -> Settings:
     flags = {
         "serve.host": arguments.host,
         "serve.port": arguments.port,
@@ -124,7 +125,8 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         **record_flags(arguments),
         **console_flags(arguments),
     }
-    return settings_from(flags, arguments.settings)
+    settings = settings_from(flags, arguments.settings)
+    return int(run_loop(_serve(settings, node_plan(arguments, settings))))
 
 
 def settings_from(flags: Mapping[str, object], file: str | None) -> Settings:
@@ -138,11 +140,13 @@ def settings_from(flags: Mapping[str, object], file: str | None) -> Settings:
 
 
 async def _serve(settings: Settings, plan: NodePlan | None) -> int:
-    run_directory = _run_directory(settings)
+    run_directory = new_run_directory(settings.serve.run_directory, "server")
     name = "server" if plan is None else plan.name
     provider = provider_of(name) if settings.serve.otel else None
     with open(run_directory / "server.log", "a", encoding="utf-8", opener=private) as file:
         report = Log(name, settings.serve.log, sys.stderr, file)
+        if plan is not None and not await plan.change_over(report):
+            return 0
         node = None if plan is None else plan.make(report)
         server = Server(
             settings,
@@ -164,11 +168,7 @@ async def _serve(settings: Settings, plan: NodePlan | None) -> int:
             report.detail(LogText(f"listens: {kind} {host}:{port}", "listening", address=f"{host}:{port}"))
         if node is not None:
             await node.start()
-        stopping = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            with contextlib.suppress(NotImplementedError):
-                loop.add_signal_handler(number, stopping.set)
+        stopping = stopped_by_signals()
         # Only now: who has read it may end us, and that is to be in order.
         recorded = settings.recordings if settings.record.on else ""
         print(greeting(listeners, run_directory, settings.serve.saves, recorded, consoles), flush=True)
@@ -201,9 +201,17 @@ def _joined(server: Server) -> int:
     return sum(session.member is not None for session in server.board.node.sessions.values())
 
 
-def _run_directory(settings: Settings) -> Path:
-    name = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
-    made = Path(settings.serve.run_directory) / "server" / name
+def stopped_by_signals() -> asyncio.Event:
+    """Set by SIGTERM and Ctrl-C, where the system lets a loop hear of them."""
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with contextlib.suppress(NotImplementedError):
+            asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    return stopping
+
+
+def new_run_directory(top: str, kind: str) -> Path:
+    made = Path(top) / kind / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
     try:
         make_private(made, exist_ok=False)
     except OSError as error:
@@ -234,3 +242,92 @@ def greeting(
         f'  2010     connect(ambassador, HLA_EVOKED, "crcAddress={host}:{port}")',
     ]
     return "\n".join(lines)
+
+
+# As a node of a fabric: `--node S3 --domains FILE`
+
+
+@dataclass(frozen=True)
+class NodePlan:
+    """What the command line asked of a node of a fabric."""
+
+    name: str
+    domains: Domains
+    folder: Path
+    settings: FabricSettings
+    ddm: MeshDdmSettings
+    journal: Path | None
+    agents: tuple[str, ...]
+    status: float | None
+
+    def make(self, report: Callable[[str], None]) -> FabricNode:
+        agents = dict(load_agent(one) for one in self.agents)
+        return FabricNode(
+            self.domains, self.name, report, self.settings, self.journal, self.folder, agents, self.ddm
+        )
+
+    async def change_over(self, report: Callable[[str], None]) -> bool:
+        """Finish the domains that the journal is of, if these are others.  False if the node was stopped meanwhile."""
+        if self.journal is None or old_domains(self.journal, self.domains) is None:
+            return True
+        stopping = stopped_by_signals()
+        return await change_over(
+            self.domains, self.name, report, self.settings, self.journal, self.folder, stopping
+        )
+
+    async def attend(
+        self,
+        node: FabricNode,
+        stopping: asyncio.Event,
+        listeners: list[tuple[str, str, int]],
+        run_directory: Path,
+        joined: Callable[[], int],
+    ) -> int:
+        """Until it is to stop, or cannot go on; the exit code.  `joined`: how many federates are, here."""
+        failed = node.mesh.failed
+        assert failed is not None
+        asked = asyncio.ensure_future(stopping.wait())
+        _, host, port = listeners[0]
+        while True:
+            if self.status is not None:
+                place = {"federates": f"{host}:{port}", "run_directory": str(run_directory.absolute())}
+                status = {**node.status(), "pid": os.getpid(), "joined": joined(), **place}
+                print(json.dumps({"status": status}), flush=True)
+            both: list[asyncio.Future[Literal[True]] | asyncio.Future[str]] = [asked, failed]
+            await asyncio.wait(both, timeout=self.status, return_when=asyncio.FIRST_COMPLETED)
+            if failed.done() or asked.done():
+                asked.cancel()
+                return 1 if failed.done() else 0
+
+
+def node_plan(arguments: argparse.Namespace, settings: Settings) -> NodePlan | None:
+    """None without --node: a node by itself."""
+    if arguments.node is None and arguments.domains is None:
+        asked = (arguments.agents, arguments.journal, arguments.no_journal, arguments.new_journal)
+        if any(asked) or arguments.status:
+            raise SettingsError(
+                "--agents, --journal, --no-journal, --new-journal and --status need --node and --domains"
+            )
+        return None
+    if arguments.node is None or arguments.domains is None:
+        raise SettingsError("a node of a fabric needs both: --node NAME and --domains FILE")
+    domains, folder = read_domains(arguments.domains)
+    if arguments.node not in domains.topology.numbers:
+        known = ", ".join(domains.topology.servers)
+        raise SettingsError(f"{arguments.domains}: there is no server {arguments.node!r}; there are {known}")
+    journal = None
+    if not arguments.no_journal:
+        home = Path(arguments.journal or Path(settings.serve.run_directory) / "journal")
+        journal = home / f"{arguments.node}.journal"
+        if arguments.new_journal:
+            set_aside(journal)
+    return NodePlan(
+        arguments.node,
+        domains,
+        folder,
+        settings.fabric,
+        settings.ddm,
+        journal,
+        tuple(arguments.agents),
+        arguments.status,
+    )

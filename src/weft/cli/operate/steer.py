@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Required, TypedDict, cast
 
-from weft.cli.arguments import add_operator_key, add_server
+from weft.cli.arguments import Commands, add_command, add_operator_key, add_server
 from weft.cli.terminal.asking import advice
 from weft.console.surveys import PauseFacts
 from weft.federate import FederateAmbassador, RTIambassador
@@ -18,8 +18,8 @@ from weft.model.errors import ConnectionFailed, SettingsError
 from weft.model.records import Credentials, RtiConfiguration
 
 
-def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("steer", help="pause, step and resume a federation, or resign a federate")
+def register(commands: Commands) -> None:
+    parser = add_command(commands, "steer", run, "pause, step and resume a federation, or resign a federate")
     parser.add_argument(
         "action",
         choices=ACTIONS,
@@ -36,7 +36,6 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add_operator_key(
         parser, f"{OPERATOR_KEY} of that server's run directory (default: the newest below {SERVER_RUNS})"
     )
-    parser.set_defaults(func=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,13 +6,15 @@ import argparse
 from dataclasses import dataclass, field
 from typing import Final
 
+from weft.cli.arguments import Commands
+
 SHELLS: Final = ("bash", "zsh", "fish")
 _FILES: Final = ("FILE", "DIR", "RUN", "UPDATES", "SUBSCRIPTIONS")
 """Metavars of what is a path."""
 _PATHS: Final = ("--cert", "--cert-key", "--settings", "--password-file", "--save-dir", "--journal")
 
 
-def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "completion",
         help="print a script with which a shell completes weft commands",
@@ -55,7 +57,7 @@ def commands_of(parser: argparse.ArgumentParser) -> list[Command]:
     below: list[Command] = []
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            helps = {choice.dest: choice.help or "" for choice in action._choices_actions}
+            helps = {choice.dest: _plain(choice.help or "") for choice in action._choices_actions}
             found.commands.update({name: helps.get(name, "") for name in action.choices})
             for one in action.choices.values():
                 below += commands_of(one)
@@ -86,11 +88,6 @@ def script(shell: str, parser: argparse.ArgumentParser) -> str:
     return made + "\n"
 
 
-def _inner(commands: list[Command]) -> str:
-    """A pattern of the places that are one step further in."""
-    return "|".join(f'"{command.where}"' for command in commands[1:])
-
-
 def _values(commands: list[Command]) -> tuple[dict[str, list[str]], list[str], list[str]]:
     """Places right after a flag: those with choices, those where a path comes, and those where nothing is known."""
     chosen: dict[str, list[str]] = {}
@@ -113,6 +110,7 @@ def _pattern(places: list[str]) -> str:
 
 def _bash(commands: list[Command]) -> str:
     chosen, paths, unknown = _values(commands)
+    inner = _pattern([command.where for command in commands[1:]])  # places that are one step further in
     lines = [
         "# bash completion for weft",
         "_weft() {",
@@ -121,7 +119,7 @@ def _bash(commands: list[Command]) -> str:
         "  if [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi",
         "  for ((i = 1; i < COMP_CWORD; i++)); do",
         '    case "$at ${COMP_WORDS[i]}" in',
-        f'      {_inner(commands)}) at="$at ${{COMP_WORDS[i]}}";;',
+        f'      {inner}) at="$at ${{COMP_WORDS[i]}}";;',
         "    esac",
         "  done",
         '  case "$at $prev" in',
@@ -163,6 +161,7 @@ def _described(name: str, text: str) -> str:
 
 def _zsh(commands: list[Command]) -> str:
     chosen, paths, unknown = _values(commands)
+    inner = _pattern([command.where for command in commands[1:]])  # places that are one step further in
     lines = [
         "#compdef weft",
         "_weft() {",
@@ -170,7 +169,7 @@ def _zsh(commands: list[Command]) -> str:
         "  local -a found",
         "  for ((i = 2; i < CURRENT; i++)); do",
         '    case "$at ${words[i]}" in',
-        f'      ({_inner(commands)}) at="$at ${{words[i]}}";;',
+        f'      ({inner}) at="$at ${{words[i]}}";;',
         "    esac",
         "  done",
         '  case "$at ${words[CURRENT-1]}" in',
@@ -190,7 +189,7 @@ def _zsh(commands: list[Command]) -> str:
         lines.append(f'      ("{command.where}") found=({flags});;')
     lines += ["    esac", "  else", '    case "$at" in']
     for command in commands:
-        named = [_described(name, text) for name, text in _clean_commands(command)]
+        named = [_described(name, text) for name, text in command.commands.items()]
         words = " ".join([*named, *[f"'{choice}'" for choice in command.choices]])
         files = " _files; return" if command.path else f" found=({words})"
         lines.append(f'      ("{command.where}"){files};;')
@@ -202,10 +201,6 @@ def _zsh(commands: list[Command]) -> str:
         'if [[ "$funcstack[1]" == _weft ]]; then _weft "$@"; else compdef _weft weft; fi',
     ]
     return "\n".join(lines)
-
-
-def _clean_commands(command: Command) -> list[tuple[str, str]]:
-    return [(name, _plain(text)) for name, text in command.commands.items()]
 
 
 def _fish(commands: list[Command]) -> str:
@@ -225,7 +220,7 @@ def _fish(commands: list[Command]) -> str:
     ]
     for command in commands:
         here = f"complete -c weft -n \"__weft_at '{command.where}'\""
-        for name, text in _clean_commands(command):
+        for name, text in command.commands.items():
             lines.append(f"{here} -a {name} -d '{text}'")
         if command.choices:
             lines.append(f"{here} -a '{' '.join(command.choices)}'")

@@ -2,7 +2,7 @@
 docs/reference/exceptions.md is its `--markdown`.
 
 Meaning and remedy are the exception's docstring, the services come from `weft.federate.refusals`, the causes are written by hand
-(`reference.errors_told`).
+(`data/exceptions.toml`).
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import difflib
 import json
 import re
 import textwrap
+import tomllib
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.resources import files
 from typing import Final, NamedTuple
 
-from weft.cli.reference.errors_told import FAMILIES
+from weft.cli.arguments import Commands, add_command
 from weft.federate.refusals import COMMON, SERVICES, UNCONNECTED, UNJOINED, errors_of, services_that_raise
 from weft.model.errors import RTIexception, SettingsError
 
@@ -47,6 +49,14 @@ In Python all are in `weft.errors` but where another module is named; in C++ and
 """
 
 
+class Family(NamedTuple):
+    """Exceptions about the same thing: title, what is to be said of all, and what leads to each in practice, by name."""
+
+    title: str
+    about: str
+    causes: dict[str, str]
+
+
 class ExceptionEntry(NamedTuple):
     """All there is to say of an exception."""
 
@@ -59,17 +69,15 @@ class ExceptionEntry(NamedTuple):
     services: tuple[str, ...]
 
 
-def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "errors", help="what an exception means, what leads to it, what to do; or what a service raises"
-    )
+def register(commands: Commands) -> None:
+    text = "what an exception means, what leads to it, what to do; or what a service raises"
+    parser = add_command(commands, "errors", run, text)
     parser.add_argument("name", nargs="?", help="an exception or a service (default: list all exceptions)")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="print all of it as JSON")
     how.add_argument(
         "--markdown", action="store_true", help="print all as docs/reference/exceptions.md has it"
     )
-    parser.set_defaults(func=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -90,9 +98,20 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def all_errors() -> list[ExceptionEntry]:
+def families() -> list[Family]:
     """In the order of the page."""
-    return [_told(name, family.title, cause) for family in FAMILIES for name, cause in family.causes.items()]
+    read = tomllib.loads(files("weft.cli.data").joinpath("exceptions.toml").read_text(encoding="utf-8"))
+    found = []
+    for one in read["family"]:
+        causes = {name: " ".join(text.split()) for name, text in one["causes"].items()}
+        found.append(Family(one["title"], " ".join(one["about"].split()), causes))
+    return found
+
+
+def all_errors() -> list[ExceptionEntry]:
+    return [
+        _told(name, family.title, cause) for family in families() for name, cause in family.causes.items()
+    ]
 
 
 def _told(name: str, family: str, cause: str) -> ExceptionEntry:
@@ -155,7 +174,7 @@ def markdown(told: list[ExceptionEntry]) -> str:
     for name in sorted((one.name for one in told), key=str.lower):
         letters.setdefault(name[0], []).append(f"[{name}](#{name.lower()})")
     text = [_HEAD, "\n## By name\n\n", *(f"* {', '.join(links)}\n" for links in letters.values())]
-    for family in FAMILIES:
+    for family in families():
         text.append(f"\n## {family.title}\n")
         text.append(f"\n{family.about}\n" if family.about else "")
         text.extend(_entry(one) for one in told if one.family == family.title)

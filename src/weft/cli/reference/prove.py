@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from weft.cli.arguments import whole
+from weft.cli.arguments import Commands, whole
 from weft.host.files.modules import read_sources
 from weft.model.errors import SettingsError
 from weft.prove import (
@@ -34,7 +34,7 @@ WORLDS = ("server", "async", "websocket", "tls", "mesh", "mesh-async", "nodes", 
 _USUAL = ("server", "async", "mesh", "nodes", "simulated")
 
 
-def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "prove",
         help="try the RTI with random calls of all service groups, and compare worlds; exit 1 if they differ",
@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.server:
             if arguments.world:
                 raise SettingsError("weft prove: name a server or worlds, not both")
-            makers = [_at(arguments.server)]
+            makers: list[MakeWorld] = [lambda record: AtAddress(arguments.server)]
             names = (arguments.server,)
         else:
             makers = [_maker(name, Path(folder)) for name in names]
@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.calls,
             arguments.federates,
             arguments.review,
-            _progress(arguments.seeds) if sys.stderr.isatty() else _silent,
+            _progress(arguments.seeds),
         )
         if arguments.script:
             outcome = campaign.replay(_script(arguments.script))
@@ -117,10 +117,6 @@ def _script(path: str) -> Script:
         return read_script(Path(path).read_text(), path)
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
-
-
-def _at(address: str) -> MakeWorld:
-    return lambda record: AtAddress(address)
 
 
 def _maker(name: str, folder: Path) -> MakeWorld:
@@ -161,12 +157,10 @@ def _certificate(folder: Path) -> ServerCertificate:
     return ServerCertificate(str(cert), str(key))
 
 
-def _silent(seed: int, outcome: CampaignOutcome) -> None:
-    """Where nobody looks."""
-
-
 def _progress(seeds: int) -> Callable[[int, CampaignOutcome], None]:
     def show(seed: int, outcome: CampaignOutcome) -> None:
+        if not sys.stderr.isatty():
+            return
         found = f", {len(outcome.findings)} differences" if outcome.findings else ""
         end = "\n" if outcome.seeds == seeds else ""
         text = f"\rseed {seed}: {outcome.seeds} of {seeds}, {outcome.calls} calls, {outcome.callbacks} callbacks{found} "

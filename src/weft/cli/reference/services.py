@@ -11,6 +11,7 @@ import json
 import re
 from typing import NamedTuple
 
+from weft.cli.arguments import Commands, add_command
 from weft.federate import FederateAmbassador, RTIambassador
 
 GROUPS = {
@@ -38,13 +39,12 @@ class ServiceLine(NamedTuple):
     callback: bool
 
 
-def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("services", help="list the HLA services and their names in Weft")
+def register(commands: Commands) -> None:
+    parser = add_command(commands, "services", run, "list the HLA services and their names in Weft")
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
     parser.add_argument(
         "--markdown", action="store_true", help="print the list as docs/reference/services.md has it"
     )
-    parser.set_defaults(func=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -60,21 +60,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def all_services() -> list[ServiceLine]:
-    found = [
-        ServiceLine(clause, name, callback)
-        for ambassador, callback in ((RTIambassador, False), (FederateAmbassador, True))
-        for clause, name in _methods(ambassador)
-    ]
-    return sorted(found, key=lambda line: (*map(int, line.clause.split(".")), line.callback, line.name))
-
-
-def _methods(ambassador: type) -> list[tuple[str, str]]:
     found = []
-    for name, method in inspect.getmembers(ambassador, inspect.isfunction):
-        clause = re.match(r"Clause (\d+\.\d+)", method.__doc__ or "")
-        if clause is not None:
-            found.append((clause[1], name))
-    return found
+    for ambassador, callback in ((RTIambassador, False), (FederateAmbassador, True)):
+        for name, method in inspect.getmembers(ambassador, inspect.isfunction):
+            if clause := re.match(r"Clause (\d+\.\d+)", method.__doc__ or ""):
+                found.append(ServiceLine(clause[1], name, callback))
+    return sorted(found, key=lambda line: (*map(int, line.clause.split(".")), line.callback, line.name))
 
 
 def markdown(lines: list[ServiceLine]) -> str:

@@ -83,6 +83,10 @@ def _hear_of_others(nodes: dict[str, JsonObject], teller: str, fabric: Mapping[s
             nodes[name] = {"state": "down", "why": str(unreachable[name])}
 
 
+_TAKEN = ("home", "instances", "strategy", "strategy_fault", "adaptation", "ordered")
+"""Of a federation, as a status says it and a survey would."""
+
+
 def survey_of_status(found: Sequence[Mapping[str, Json]], node: str = "") -> JsonObject:
     """The answer of a node that knows only the older call `query_status`, in the form of a survey."""
     known: JsonObject = {}
@@ -93,7 +97,7 @@ def survey_of_status(found: Sequence[Mapping[str, Json]], node: str = "") -> Jso
             facts = {key: value for key, value in told.items() if key != "name" and value not in (None, "")}
             federates[str(told["name"])] = facts
         known[str(one["federation"])] = {
-            **{key: one[key] for key in ("home", "instances", "strategy", "ordered") if key in one},
+            **{key: one[key] for key in _TAKEN if key in one},
             **({"regions_in_time": one["regions"]} if "regions" in one else {}),
             "federates": federates,
         }

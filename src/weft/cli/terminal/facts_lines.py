@@ -5,6 +5,8 @@ Names come from the network and may hold anything, so nothing goes to a terminal
 
 from __future__ import annotations
 
+import shutil
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,11 +14,12 @@ from typing import Generic, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 
-from weft.cli.terminal.facts import BlockingFederate, blocks, wall_of
+from weft.cli.terminal.facts import NOBODY, BlockingFederate, blocks, wall_of
 from weft.console.surveys import FederateFacts, FederationFacts, NodeFacts, SurveyPicture
 from weft.model.records import absence_words
 
 GAP = 2
+WIDTH = 100
 Row = TypeVar("Row")
 Span = tuple[str, str]  # a text and its style, as rich calls it; "" for none
 
@@ -33,6 +36,11 @@ class ScreenLine:
 
 def line(text: str, style: str = "") -> ScreenLine:
     return ScreenLine([(text, style)])
+
+
+def terminal_width() -> int:
+    """Where there is no terminal that says, a usual one."""
+    return shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
 
 
 def clean(value: object) -> str:
@@ -226,7 +234,7 @@ def _waits(one: FederateFacts) -> str:
 def _blocked_by(one: FederateFacts) -> str:
     if not one.get("asks"):
         return ""
-    return names(one.get("blocked_by") or ["nobody (no federate regulates)"])
+    return names(one.get("blocked_by") or [NOBODY])
 
 
 def notes(one: FederateFacts) -> str:
@@ -299,9 +307,27 @@ def absence_of(one: FederateFacts) -> str:
     return absence_words(str(told["why"]), float(told["seconds"]), float(told["left"]))
 
 
-def state_texts(federation: FederationFacts) -> list[str]:
-    """Pause, save, restore, federates that are away and synchronization points, a sentence for each."""
+def strategy_texts(federation: FederationFacts) -> list[str]:
+    """What the strategy of data distribution did wrong; how its partitions changed, and what that was to save and saved."""
     found = []
+    if federation.get("strategy_fault"):
+        found.append(clean(federation["strategy_fault"]))
+    adaptation = federation.get("adaptation")
+    if adaptation and "predicted" in adaptation:
+        promised = adaptation["predicted"]
+        text = f"partitions changed {plural(adaptation['changes'], 'time')}"
+        text += f"; predicted {promised['before']:.2f} to {promised['after']:.2f} copies a message"
+        if "obtained" in adaptation:
+            text += f", obtained {adaptation['obtained']['after']:.2f}"
+        found.append(
+            text if adaptation.get("state") == "steady" else f"{text} ({clean(adaptation['state'])})"
+        )
+    return found
+
+
+def state_texts(federation: FederationFacts) -> list[str]:
+    """Pause, save, restore, federates that are away, synchronization points and partitions, a sentence for each."""
+    found = strategy_texts(federation)
     paused = federation.get("paused")
     if paused:
         steps = f", {plural(paused['steps'], 'step')} still allowed" if paused.get("steps") else ""

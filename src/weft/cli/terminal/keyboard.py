@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from types import TracebackType
 from typing import Self
 
 _SEQUENCES = {
@@ -83,9 +82,7 @@ class Keyboard:
             tty.setcbreak(self.descriptor)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._before:
             import termios
 
