@@ -20,11 +20,11 @@ from weft.review.report.evidence import (
     SHOWN,
     Evidence,
     NamedFederate,
+    ShownTraffic,
     keys_of,
     merged,
     window_of,
 )
-from weft.review.report.traffic import ShownTraffic
 
 Witness = Any
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -31,6 +31,7 @@ class Jobs:
         self.sparkContext = self
         self.jobs: dict[str, list[int]] = {}
         self.group = ""
+        self.status = "SUCCEEDED"
 
     def setJobGroup(self, group: str, _: str) -> None:
         self.group = group
@@ -41,7 +42,8 @@ class Jobs:
     def statusTracker(self) -> Any:
         return SimpleNamespace(
             getJobIdsForGroup=lambda group: self.jobs.get(group, []),
-            getJobInfo=lambda stages: SimpleNamespace(status="SUCCEEDED", stageIds=list(range(stages))),
+            getJobInfo=lambda stages: SimpleNamespace(status=self.status, stageIds=list(range(stages))),
+            getStageInfo=lambda stage: None,
         )
 
 
@@ -64,6 +66,22 @@ def test_stages_are_counted_from_the_beginning_of_each() -> None:
     assert last_words(session, "delivery", 0, "counted before") == "delivery: counted before"
     assert last_words(session, "delivery", 1, "counted before") == "delivery: 1/1 stages, … s"
     assert last_words(session, "advice", 0) == "advice: 0/0 stages, … s"
+
+
+def test_what_has_ended_is_done_even_if_spark_has_not_counted_it_yet() -> None:
+    session = Jobs()
+    session.status = "RUNNING"
+    assert last_words(session, "data", 1) == "data: 1/1 stages, … s"
+    said: list[str] = []
+
+    def breaks_off() -> None:
+        with progress(cast(Any, session), "data", said.append):
+            session.work(2)
+            raise RuntimeError("in between")
+
+    with pytest.raises(RuntimeError):
+        breaks_off()
+    assert said[-1].startswith("data: 0/2 stages")
 
 
 def test_spark_connect_has_no_stages_to_tell() -> None:

@@ -34,7 +34,7 @@ from __future__ import annotations
 import struct
 from collections import deque
 from collections.abc import Callable, Hashable
-from typing import Final
+from typing import Final, NamedTuple
 
 from weft.model.packed import PackedValues
 from weft.model.recording import NO_OBJECT, ChannelEntry, Pattern, Recorder, rows_in
@@ -64,32 +64,19 @@ _FLOAT_ADDITION: Final = struct.Struct("<iiqqdii")
 Bytes = bytes | memoryview
 
 
-class BookBatch:
+class BookBatch(NamedTuple):
     """What a book had when it was taken; its pieces are bytes, or views of some."""
 
-    def __init__(
-        self,
-        entries: Bytes,
-        additions: Bytes,
-        values: Bytes,
-        sizes: Bytes,
-        packed: Bytes,
-        tags: Bytes,
-        more: list[dict[str, object]],
-        commands: list[tuple[int, int]],
-        shapes: list[tuple[Pattern, ...]],
-        rows: int,
-    ) -> None:
-        self.entries = entries
-        self.additions = additions
-        self.values = values
-        self.sizes = sizes
-        self.packed = packed
-        self.tags = tags
-        self.more = more
-        self.commands = commands  # from which entry on, which number; the first from the first entry on
-        self.shapes = shapes  # by number
-        self.rows = rows
+    entries: Bytes
+    additions: Bytes
+    values: Bytes
+    sizes: Bytes
+    packed: Bytes
+    tags: Bytes
+    more: list[dict[str, object]]
+    commands: list[tuple[int, int]]  # from which entry on, which number; the first from the first entry on
+    shapes: list[tuple[Pattern, ...]]  # by number
+    rows: int
 
     @property
     def size(self) -> int:
@@ -237,7 +224,11 @@ class Book(Recorder):
                 size = self._keep(values)
                 if tag and self._payloads:
                     tag_size = len(tag)
-                    self._keep_tag(tag)
+                    self._kept += tag_size
+                    if NATIVE:
+                        self._tags.write(tag)
+                    else:
+                        self._plain_tags.append(tag)
             elif isinstance(values, PackedValues):
                 flags, size = self._unpacked(values, tag)
         if NATIVE:
@@ -358,13 +349,6 @@ class Book(Recorder):
             self._plain_packed.append(fields)
         return _KEPT_PACKED, size
 
-    def _keep_tag(self, tag: bytes) -> None:
-        self._kept += len(tag)
-        if NATIVE:
-            self._tags.write(tag)
-        else:
-            self._plain_tags.append(tag)
-
     def _overflow(self) -> None:
         if self._full is not None:
             self._full()
@@ -378,36 +362,24 @@ class Book(Recorder):
         if not self.count:
             return None
         if NATIVE:
-            pieces = [
+            pieces = (
                 self._entries.getvalue(),
                 self._additions.getvalue(),
                 self._values.getvalue(),
                 self._sizes.getvalue(),
                 self._packed.getvalue(),
                 self._tags.getvalue(),
-            ]
+            )
         else:
-            pieces = [
+            pieces = (
                 bytes(self._plain_entries),
                 bytes(self._plain_additions),
                 b"".join(self._plain_values),
                 struct.pack(f"<{len(self._plain_values)}i", *map(len, self._plain_values)),
                 b"".join(self._plain_packed),
                 b"".join(self._plain_tags),
-            ]
-        entries, additions, values, sizes, packed, tags = pieces
-        taken = BookBatch(
-            entries,
-            additions,
-            values,
-            sizes,
-            packed,
-            tags,
-            self._more,
-            self._commands,
-            self._shapes,
-            self.rows,
-        )
+            )
+        taken = BookBatch(*pieces, self._more, self._commands, self._shapes, self.rows)
         self._clear(again=2 * self.count > self._most_entries)
         return taken
 

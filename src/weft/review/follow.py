@@ -19,6 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from weft.host.recording.files import idle_file, node_file, read_json
 from weft.host.recording.runs import open_run
 from weft.review.audits.context import Context, Result, plain
@@ -31,7 +34,6 @@ from weft.review.spark.reading import Opened, notes_of
 from weft.review.spark.session import LOCAL, Profile, given_session
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
@@ -83,8 +85,6 @@ class Follower:
             self._last = number
 
     def _read(self, table: pa.Table) -> None:
-        import pyarrow.compute as pc
-
         self._refresh()
         found = self.audits.feed(table.combine_chunks())
         self._show(found)

@@ -164,8 +164,7 @@ def _audited(context: Context, say: Callable[[str], None], names: Sequence[str])
     found = Review(str(run.path), run.rows, run.dropped, context.opened.notes, doubts=context.opened.doubts)
     found.incomplete = bool(context.opened.gaps)
     for name in names:
-        began = time.monotonic()
-        with progress(context.session, name, say) as idle:
+        with _timed(found, name), progress(context.session, name, say) as idle:
             try:
                 found.audits[name] = AUDITS[name](context)
                 idle.because = found.audits[name].idle
@@ -173,7 +172,6 @@ def _audited(context: Context, say: Callable[[str], None], names: Sequence[str])
                 _reraise_damage(error)
                 found.failures[name] = reason(error)
                 idle.because = f"failed: {found.failures[name]}"
-        found.seconds[name] = time.monotonic() - began
     if found.failures and not found.audits:
         told = "; ".join(f"{name}: {why}" for name, why in found.failures.items())
         raise ReviewError(f"{run.path}: all audits failed: {told}")

@@ -10,16 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from weft.host.recording.files import NodeFiles, arrow_type
 from weft.recorder import COLUMNS, VERSION
 from weft.review.kernels.pieces import Array
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 NOTE, ORDER, TICK, TANK = range(4)
 CLASSES = (
@@ -28,7 +25,6 @@ CLASSES = (
     "HLAinteractionRoot.Tick",
     "HLAobjectRoot.Tank",
 )
-ORDERS = ("RO", "CO", "TSO", "RO")
 WORDS = {
     "kind": ("start", "stop", "join", "resign", "declare", "region", "send", "deliver", "request", "grant", "dispatch", "done"),
     "service": (
@@ -100,13 +96,14 @@ def make_run(folder: Path, plan: SyntheticPlan) -> Path:
     names = [f"n{number}" for number in range(plan.nodes)]
     files = [NodeFiles(folder, name, START, info) for name in names]
     counts = np.zeros(plan.nodes, np.int64)
-    for block in _blocks(plan):
+    for block, vectors in _blocks(plan):
         for number, writer in enumerate(files):
-            rows = block.pop_node(number)
-            if len(rows["epoch_ns"]):
-                rows["seq"] = counts[number] + 1 + np.arange(len(rows["epoch_ns"]))
-                counts[number] += len(rows["epoch_ns"])
-                writer.write_rows(_table(rows, block.vectors, plan, writer.schema))
+            inside = np.flatnonzero(block["node"] == number)
+            rows = {name: column[inside] for name, column in block.items()}
+            if len(inside):
+                rows["seq"] = counts[number] + 1 + np.arange(len(inside))
+                counts[number] += len(inside)
+                writer.write_rows(_table(rows, vectors, plan, writer.schema))
     for number, writer in enumerate(files):
         others = [name for name in names if name != writer.node]
         writer.write_node(
@@ -116,17 +113,8 @@ def make_run(folder: Path, plan: SyntheticPlan) -> Path:
     return folder
 
 
-@dataclass
-class _Block:
-    rows: dict[str, Array]
-    vectors: Array
-
-    def pop_node(self, node: int) -> dict[str, Array]:
-        inside = np.flatnonzero(self.rows["node"] == node)
-        return {name: column[inside] for name, column in self.rows.items()}
-
-
-def _blocks(plan: SyntheticPlan) -> Iterator[_Block]:
+def _blocks(plan: SyntheticPlan) -> Iterator[tuple[dict[str, Array], Array]]:
+    """Rows, as columns, and the vectors that they name."""
     random = np.random.default_rng(plan.seed)
     # The first ones of one order, so that few subscribers are the same for all classes.
     order = random.permutation(plan.federates)
@@ -144,24 +132,23 @@ def _blocks(plan: SyntheticPlan) -> Iterator[_Block]:
         if state.pending >= BLOCK:
             done += state.pending
             yield _flush(state)
-    _end(state, step + 1)
+    everybody = np.arange(plan.federates)
+    _add(state, "resign", START + (step + 1) * STEP + everybody, everybody)
     yield _flush(state)
 
 
 def _boxes(plan: SyntheticPlan, random: np.random.Generator, many: int) -> Array:
     lower = random.integers(0, SPACE - plan.side + 1, (many, 2))
+    made = np.hstack((lower, lower + plan.side))
     if plan.one_over_all and many:
-        made = np.hstack((lower, lower + plan.side))
         made[0] = (0, 0, SPACE + 10, SPACE + 10)
-        return made
-    return np.hstack((lower, lower + plan.side))
+    return made
 
 
-def _flush(state: _State) -> _Block:
-    names = {name for part in state.parts for name in part}
+def _flush(state: _State) -> tuple[dict[str, Array], Array]:
     rows = {}
-    for name in names:
-        missing = _missing(name)
+    for name in {name for part in state.parts for name in part}:
+        missing = -1 if name in WORDS or name == "stamp" else NONE
         rows[name] = np.concatenate(
             [part.get(name, np.full(len(part["epoch_ns"]), missing)) for part in state.parts]
         )
@@ -170,20 +157,12 @@ def _flush(state: _State) -> _Block:
     changes = np.isin(rows["kind"], [WORDS["kind"].index(kind) for kind in CONTROL])
     rows["command"] = state.commands + np.cumsum(changes)
     state.commands = int(rows["command"][-1])
-    vectors = (
-        np.concatenate(state.vector_rows)
-        if state.vector_rows
-        else np.zeros((0, state.plan.federates), np.int64)
-    )
+    vectors = np.concatenate([np.zeros((0, state.plan.federates), np.int64), *state.vector_rows])
     state.parts, state.vector_rows, state.pending, state.stamps = [], [], 0, 0
-    return _Block(rows, vectors)
+    return rows, vectors
 
 
 NONE = np.iinfo(np.int64).min
-
-
-def _missing(name: str) -> int:
-    return -1 if name in WORDS or name == "stamp" else NONE
 
 
 def _add(state: _State, kind: str, epoch: Array, federate: Array, **columns: Array | str | int) -> None:
@@ -213,14 +192,8 @@ def _begin(state: _State) -> None:
     for number in (NOTE, ORDER, TICK):
         at = at + 1000
         who = state.subscribers[number]
-        _add(
-            state,
-            "declare",
-            at[who],
-            who,
-            service="subscribe_interaction_class",
-            **{"class": CLASSES[number]},
-        )
+        wish = {"class": CLASSES[number], "service": "subscribe_interaction_class"}
+        _add(state, "declare", at[who], who, **wish)
     _commit(state, START + 10_000)
     who = state.subscribers[TANK]
     _add(
@@ -235,11 +208,6 @@ def _commit(state: _State, at: int) -> None:
         state, "region", at + who, who, service="commit_region_modifications", region=who + 1,
         lower_x=state.boxes[:, 0], lower_y=state.boxes[:, 1], upper_x=state.boxes[:, 2], upper_y=state.boxes[:, 3],
     )  # fmt: skip
-
-
-def _end(state: _State, step: int) -> None:
-    everybody = np.arange(state.plan.federates)
-    _add(state, "resign", START + step * STEP + everybody, everybody)
 
 
 def _step(state: _State, step: int) -> None:
@@ -337,8 +305,6 @@ def _deliver(
 
 
 def _table(rows: dict[str, Array], vectors: Array, plan: SyntheticPlan, schema: pa.Schema) -> pa.Table:
-    import pyarrow as pa
-
     count = len(rows["epoch_ns"])
     rows["mono_ns"] = rows["epoch_ns"] - START
     made: dict[str, pa.Array] = {}
@@ -358,15 +324,11 @@ def _table(rows: dict[str, Array], vectors: Array, plan: SyntheticPlan, schema: 
 
 
 def _words(codes: Array, words: Sequence[str]) -> pa.Array:
-    import pyarrow as pa
-
     indices = pa.array(codes.astype(np.int32), mask=codes < 0)
     return pa.DictionaryArray.from_arrays(indices, pa.array(list(words), pa.string()))
 
 
 def _lists(rows: dict[str, Array], vectors: Array, plan: SyntheticPlan) -> dict[str, pa.Array]:
-    import pyarrow as pa
-
     count = len(rows["epoch_ns"])
     made = {}
     stamp = rows.get("stamp", np.full(count, -1))
@@ -386,15 +348,11 @@ def _lists(rows: dict[str, Array], vectors: Array, plan: SyntheticPlan) -> dict[
 
 
 def _list(there: Array, values: Array, width: int, kind: pa.DataType) -> pa.Array:
-    import pyarrow as pa
-
     offsets = np.concatenate(([0], np.cumsum(there * width))).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values, kind), mask=pa.array(~there))
 
 
 def _destinations(rows: dict[str, Array], plan: SyntheticPlan) -> pa.Array:
-    import pyarrow as pa
-
     sends = rows["kind"] == WORDS["kind"].index("send")
     width = (plan.federates + 7) // 8
     masks = np.stack([rows[f"mask{place}"][sends].astype(np.uint8) for place in range(width)], axis=1)

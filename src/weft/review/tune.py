@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from weft.model.json_types import JsonObject
 from weft.model.records import Source
-from weft.review.advice.advice import RunAdvice, Say, advise, inputs_of, silent
+from weft.review.advice.advice import RunAdvice, Say, advise, inputs_of
 from weft.review.advice.check import MESSAGES, check
 from weft.review.errors import ReviewError
 from weft.review.spark.reading import open_for_review, read_rows
-from weft.review.spark.session import LOCAL, Profile, progress, spark_session
+from weft.review.spark.session import LOCAL, Profile, given_session, progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,7 +59,7 @@ def tune(
     force: bool = False,
     replay: bool = False,
     messages: int = MESSAGES,
-    say: Say = silent,
+    say: Say = lambda text: None,
     session: SparkSession | None = None,
 ) -> Tuned:
     """`session` is a Spark session that is already there and stays."""
@@ -68,18 +68,13 @@ def tune(
     folder = Path(out)
     if not force:
         refuse_others(folder, ("weft.rid", "domains.toml", "schedule.toml"))
-    if session is None:
-        say("starting Spark")
-        with spark_session(Profile(master, opened.run.rows)) as made:
-            return tune(path, out, master, fom, rid, domains, multicast, force, replay, messages, say, made)
-    rows = read_rows(session, opened)
-    with progress(session, "advice", say):
-        advice = advise(rows, given, silent)
-    found = None
-    if replay:
-        found = check(rows, advice, messages, say)
-    files = write_files(folder, advice.files(), str(opened.run.path), force)
     run = opened.run
+    with given_session(session, Profile(master, run.rows), say) as spark:
+        rows = read_rows(spark, opened)
+        with progress(spark, "advice", say):
+            advice = advise(rows, given)
+        found = check(rows, advice, messages, say) if replay else None
+    files = write_files(folder, advice.files(), str(run.path), force)
     return Tuned(str(run.path), run.rows, run.dropped, opened.notes, advice, files, found)
 
 

@@ -13,16 +13,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from weft.model.errors import WeftError
 from weft.review.audits.context import Context
+from weft.review.kernels import arrow
 from weft.review.kernels.records import Violation
-from weft.review.review import OK, Review, run_audits
-from weft.review.spark import arrow
+from weft.review.review import OK, run_audits
 from weft.review.spark.reading import open_for_review
 from weft.review.spark.tasks import spread
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 FAILED = "failed"
@@ -86,12 +87,9 @@ def judge_task(number: int, path: str, witnesses: int, orders: tuple[str, ...]) 
 def judge_one(path: str, witnesses: int = 20, orders: tuple[str, ...] = PROMISED) -> Verdict:
     try:
         context = Context(None, open_for_review(path), None, witnesses, orders)
-        return verdict_of(run_audits(context, lambda text: None))
+        found = run_audits(context, lambda text: None)
     except WeftError as error:
         return Verdict(path, FAILED, error=str(error))
-
-
-def verdict_of(found: Review) -> Verdict:
     findings: list[Violation] = [
         {"audit": name, **witness} for name, result in found.audits.items() for witness in result.witnesses
     ]

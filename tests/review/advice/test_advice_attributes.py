@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from support.memory_recordings import MemoryRecordings
 from support.random_recorded_rows import EMPTY, FED, NODES, predicted
-from weft.host.recording import recording
 from weft.host.simulated.simulated import SimulatedNetwork
 from weft.interest.ddm_settings import GRID, SPACE, DdmSettings
 from weft.model.records import RangeBounds, Source
@@ -68,7 +68,7 @@ class Seat:
 
 def lived(rid: Source, places: dict[str, tuple[int, ...]]) -> tuple[list[dict[str, Any]], TrafficCounts]:
     """Updates of both attributes; `places`: the regions of each, none: it is in the default region."""
-    memory = recording.MemoryRecordings(False)
+    memory = MemoryRecordings(False)
     network = SimulatedNetwork(list(NODES), 1, None, rid)
     for node in NODES:
         network.node(node).record(memory, 0.0)

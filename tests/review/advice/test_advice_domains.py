@@ -25,9 +25,8 @@ from weft.review.advice.domains import (
     ready_made,
     search,
     topology_cost,
-    tree_cost,
+    write_domains_file,
 )
-from weft.review.advice.domains_file import write_domains_file
 from weft.review.advice.replay import KINDS, replay_domains
 
 
@@ -66,7 +65,7 @@ def test_a_tree_costs_what_its_routes_cost(traffic: NodeTraffic, data: st.DataOb
         * route_cost(topology, topology.route(traffic.servers[one], traffic.servers[other]))
         for one, other in combinations(range(count), 2)
     )
-    assert tree_cost(traffic.both, tree) == topology_cost(traffic, topology) == by_routes
+    assert Costs(traffic.both).of(tree) == topology_cost(traffic, topology) == by_routes
     for near in neighbours(tree, traffic.both):
         made = as_topology(traffic.servers, near)
         assert is_forest(made)
@@ -78,9 +77,9 @@ def test_a_tree_costs_what_its_routes_cost(traffic: NodeTraffic, data: st.DataOb
 def test_the_search_is_never_worse_than_what_is_ready_made(traffic: NodeTraffic) -> None:
     """Whatever the traffic; up to six servers all trees are looked at, so that the best is found."""
     both = traffic.both
-    least = min(tree_cost(both, tree) for tree in all_trees(len(traffic.servers)))
-    assert tree_cost(both, best_tree(traffic)) == least
-    assert tree_cost(both, search(traffic)) <= min(
+    least = min(Costs(both).of(tree) for tree in all_trees(len(traffic.servers)))
+    assert Costs(both).of(best_tree(traffic)) == least
+    assert Costs(both).of(search(traffic)) <= min(
         topology_cost(traffic, ready_made(traffic.servers, name)) for name in PLANS
     )
 
@@ -109,7 +108,7 @@ def test_the_search_finds_clusters(seed: int) -> None:
         made[np.ix_(group, group)] = 1000
     np.fill_diagonal(made, 0)
     traffic = NodeTraffic(names(12), made)
-    found = tree_cost(traffic.both, search(traffic))
+    found = Costs(traffic.both).of(search(traffic))
     for plan in PLANS:
         assert found * 2 < topology_cost(traffic, ready_made(traffic.servers, plan))
 

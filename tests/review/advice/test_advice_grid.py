@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from support.random_recorded_rows import FED, NODES, OMT, Story, brute_counts, predicted
 from weft.fom import parse_rid
+from weft.interest.cell_settings import CellSettings
 from weft.interest.ddm_settings import EXACT, GRID, MULTICAST, SIMPLE, SPACE, DdmSettings, read_ddm_settings
 from weft.model.records import Source
 from weft.review.advice.batches import model_spaces
@@ -84,7 +85,7 @@ def test_a_rid_file_for_every_candidate() -> None:
         numbers = [space.number for space in spaces.all]
         for base in (
             DdmSettings(strategy=EXACT),
-            DdmSettings(strategy=EXACT, best_effort=MULTICAST, tbound=2.5),
+            DdmSettings(strategy=EXACT, best_effort=MULTICAST, tbound=2.5, cells=CellSettings(100)),
         ):
             tried = candidates(spaces, base)
             tried += [one for grids in one_by_one(base, spaces, numbers).values() for _, one in grids[::5]]
@@ -95,6 +96,7 @@ def test_a_rid_file_for_every_candidate() -> None:
                 assert again.strategy == setting.strategy
                 assert again.best_effort == setting.best_effort
                 assert again.tbound == setting.tbound
+                assert again.cells == setting.cells
                 if setting.strategy == GRID:
                     assert again.max_channels == setting.max_channels
                     assert [again.partitions_of(s) for s in spaces.all] == [

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from support.memory_recordings import MemoryRecordings
 from support.random_recorded_rows import EMPTY, predicted
-from weft.host.recording import recording
 from weft.host.simulated.simulated import SimulatedNetwork
 from weft.interest.ddm_settings import EXACT, GRID, SIMPLE, SPACE, DdmSettings
 from weft.model.records import Source
@@ -17,7 +17,7 @@ ENTITIES, STEPS = 28, 2
 
 
 def test_the_benchmark_counts_what_was_predicted_from_a_recording(monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = recording.MemoryRecordings(False)
+    memory = MemoryRecordings(False)
 
     class Recorded(SimulatedNetwork):
         def __init__(self, nodes: Any, *others: Any) -> None:

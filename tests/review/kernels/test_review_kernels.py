@@ -22,10 +22,9 @@ from weft.review.audits import causal as causal_job
 from weft.review.audits import interest as interest_job
 from weft.review.audits import pick
 from weft.review.audits import timing as timing_job
-from weft.review.kernels import causal, pieces, timing
+from weft.review.kernels import arrow, causal, pieces, steps, timing
 from weft.review.kernels.log_scan import LogScan
 from weft.review.kernels.overtaking import Overtaking
-from weft.review.spark import arrow
 from weft.review.spark.tasks import in_order, parts_of
 from weft.review.synthetic import SyntheticPlan, make_run
 
@@ -221,7 +220,6 @@ def test_a_job_reads_vectors_of_a_batch() -> None:
     """Two pieces in one batch: the second is judged by itself, and both tell what to carry."""
     rows = [
         {
-            "file": 1,
             "node": "n",
             "seq": 1,
             "federate": 3,
@@ -231,7 +229,6 @@ def test_a_job_reads_vectors_of_a_batch() -> None:
             "vector": [2],
         },
         {
-            "file": 1,
             "node": "n",
             "seq": 2,
             "federate": 3,
@@ -241,9 +238,8 @@ def test_a_job_reads_vectors_of_a_batch() -> None:
             "vector": [1],
         },
         {
-            "file": 2,
             "node": "n",
-            "seq": 9,
+            "seq": 1,
             "federate": 3,
             "source": 2,
             "message": 1,
@@ -252,7 +248,7 @@ def test_a_job_reads_vectors_of_a_batch() -> None:
         },
     ]
     number_type, list_type = pa.int64(), pa.list_(pa.int64())
-    columns = dict.fromkeys(("file", "seq", "federate", "process", "source", "message"), number_type)
+    columns = dict.fromkeys(("seq", "federate", "process", "source", "message"), number_type)
     rows = [row | {"process": row["source"]} for row in rows]
     batch = table(rows, **columns, node=pa.string(), vector_of=list_type, vector=list_type).to_batches()[0]
     made = [row for part in causal_job.judge_pieces(iter([batch])) for row in part.to_pylist()]
@@ -260,8 +256,8 @@ def test_a_job_reads_vectors_of_a_batch() -> None:
     assert [(row["message"], row["after"]) for row in late] == [(1, 2)]
     assert sorted((row["seq"], row["process"], row["most"]) for row in made if row["what"] == "carry") == [
         (1, 1, 2),
-        (9, 1, 2),
-        (9, 2, 1),
+        (1, 1, 2),
+        (1, 2, 1),
     ]
 
 
@@ -273,32 +269,16 @@ def test_a_job_reads_vectors_of_a_batch() -> None:
     st.lists(st.tuples(st.sampled_from([0, 0, 0, 1, 2]), st.integers(0, 9)), max_size=30), st.integers(1, 12)
 )
 def test_time_stamp_order_in_pieces(events: list[tuple[int, int]], size: int) -> None:
-    """Whatever the pieces, the same is found."""
-    expected = brute_order(events)
+    """Whatever the pieces, the same is found, if the rows that say what was before are put in front."""
     found = set()
-    granted = most = None
+    known: list[tuple[int, int]] = []
     for begin in range(0, len(events), size):
-        part = events[begin : begin + size]
-        kind, time = (np.array([event[side] for event in part]) for side in (0, 1))
-        inside, carry = timing.check_order(kind, time)
-        late = {begin + one.place: one.what for one in inside}
-        for place, (code, at) in enumerate(part):
-            if (code == timing.DELIVER and begin + place not in late) or late.get(
-                begin + place
-            ) == "decreasing":
-                if granted is not None and place < carry.first_grant and at < granted:
-                    late[begin + place] = "past"
-                elif most is not None and place < carry.first_flush and at < most:
-                    late[begin + place] = "decreasing"
-        found |= set(late.items())
-        if granted is not None and carry.least_before_grant is not None:
-            assert (carry.least_before_grant < granted) == any(
-                at < granted for code, at in part[: carry.first_grant] if code == timing.DELIVER
-            )
-        granted = granted if carry.granted is None else carry.granted
-        tail = [value for value in (None if carry.flushed else most, carry.most) if value is not None]
-        most = max(tail) if tail else None
-    assert found == expected
+        whole = [*known, *events[begin : begin + size]]
+        kind, time = (np.array([event[side] for event in whole]) for side in (0, 1))
+        late = [one for one in timing.check_order(kind, time) if one.place >= len(known)]
+        found |= {(begin + one.place - len(known), one.what) for one in late}
+        known = [whole[place] for place in steps.tail(np.zeros(len(whole)), kind, time).tolist()]
+    assert found == brute_order(events)
 
 
 def brute_order(events: list[tuple[int, int]]) -> set[tuple[int, str]]:
@@ -456,13 +436,12 @@ def judged(rows: list[Row]) -> list[Row]:
 # Pieces
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 20)), max_size=30))
-def test_pieces_are_stretches_in_order(rows: list[tuple[int, int]]) -> None:
-    file, seq = (np.array([row[side] for row in rows], np.int64) for side in (0, 1))
-    parts = [list(range(part.start, part.stop)) for part in pieces.split(file, seq)]
+@given(st.lists(st.integers(0, 20), max_size=30))
+def test_pieces_are_stretches_in_order(rows: list[int]) -> None:
+    seq = np.array(rows, np.int64)
+    parts = [list(range(part.start, part.stop)) for part in pieces.split(seq)]
     assert [place for part in parts for place in part] == list(range(len(rows)))
     for part in parts:
-        assert len(set(file[part])) == 1
         assert all(seq[a] < seq[b] for a, b in itertools.pairwise(part))
 
 

@@ -15,7 +15,7 @@ from review.checks import faulty_run
 from review.live.test_live import expected, is_known, table, told, with_ends
 from review.simulation import Row, Simulation, number, write
 from weft.cli import main
-from weft.cli.analyse.follow import as_lines
+from weft.cli.analyse.review import as_lines
 from weft.host.recording.files import idle_file, write_idle
 from weft.review import ReviewError, follow
 from weft.review.follow import Follower, Streaming, watch

@@ -25,8 +25,7 @@ from weft.review.audits.context import Result
 from weft.review.kernels.records import Violation
 from weft.review.report import Evidence, html_report
 from weft.review.report.diagram import AFTER, LATE, WAY, Diagram
-from weft.review.report.evidence import MOST_DRAWN
-from weft.review.report.traffic import ShownTraffic, bounded
+from weft.review.report.evidence import MOST_DRAWN, ShownTraffic, bounded
 from weft.review.report.witness import draw
 
 ADVICE: dict[str, Any] = {

@@ -3,6 +3,7 @@
 from weft.recorder.timeline.figures import (
     Figures,
     Laxity,
+    Table,
     TimeWindow,
     busy,
     cut,
@@ -11,6 +12,7 @@ from weft.recorder.timeline.figures import (
     figures_by_priority,
     laxity,
 )
+from weft.recorder.timeline.graphic import timeline_graphic
 from weft.recorder.timeline.lanes import (
     Activation,
     Ended,
@@ -26,7 +28,6 @@ from weft.recorder.timeline.layout import Picture, picture
 from weft.recorder.timeline.page import TIP, html_page, html_parts, html_table, page_style, page_text
 from weft.recorder.timeline.page_texts import SCRIPT, TIPS
 from weft.recorder.timeline.rows import KINDS, Row, rows_of
-from weft.recorder.timeline.tables import Table
 
 __all__ = [
     "KINDS",
@@ -61,4 +62,5 @@ __all__ = [
     "picture",
     "rows_of",
     "share_processor",
+    "timeline_graphic",
 ]

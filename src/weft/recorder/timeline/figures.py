@@ -1,12 +1,16 @@
-"""The figures of a time line (S3-15): laxity, misses, overruns and utilisation, for each consumer and for each priority."""
+"""The figures of a time line (S3-15): laxity, misses, overruns and utilisation, for each consumer and for each priority.
+
+As numbers, and as tables of texts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from weft.recorder.timeline.lanes import Activation, TimelineLane
+from weft.recorder.timeline.units import Unit, number, unit_for
 
 
 class TimeWindow(NamedTuple):
@@ -92,12 +96,9 @@ def figures_by_priority(found: Iterable[TimelineLane], window: TimeWindow) -> di
 
 def _together(parts: list[TimelineLane], window: TimeWindow) -> Figures:
     each = [figures(lane, window) for lane in parts]
-    return Figures(
-        sum(one.pushes for one in each), sum(one.runs for one in each), sum(one.unfinished for one in each),
-        sum(one.misses for one in each), sum(one.overruns for one in each), sum(one.drops for one in each),
-        laxity(one for lane in parts for one in lane.activations),
-        sum(one.busy for one in each), sum(one.utilisation for one in each),
-    )  # fmt: skip
+    together = laxity(one for lane in parts for one in lane.activations)
+    sums = {name: sum(getattr(one, name) for one in each) for name in Figures._fields if name != "laxity"}
+    return Figures(laxity=together, **sums)
 
 
 def laxity(activations: Iterable[Activation]) -> Laxity | None:
@@ -112,3 +113,72 @@ def busy(activations: Iterable[Activation], window: TimeWindow) -> int:
         for one in activations
         for begin, end in one.parts
     )
+
+
+# As tables of texts
+
+
+class Table(NamedTuple):
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    texts: int  # so many columns of words come first; the others are numbers
+    bad: frozenset[tuple[int, int]]  # (row, column) of figures that speak of something missed
+
+
+def priority_text(priority: int | None) -> str:
+    return "none" if priority is None else str(priority)
+
+
+def laxity_unit(known: Iterable[Figures]) -> Unit:
+    lengths = [max(abs(one.laxity.least), abs(one.laxity.most)) for one in known if one.laxity is not None]
+    return unit_for(max(lengths, default=0))
+
+
+def laxity_texts(laxity: Laxity | None, unit: Unit) -> tuple[str, str, str]:
+    if laxity is None:
+        return "", "", ""
+    least, average, most = (number(value / unit.size, 3) for value in laxity)
+    return least, average, most
+
+
+def _figures_texts(one: Figures, unit: Unit) -> tuple[str, ...]:
+    counts = (one.pushes, one.runs, one.unfinished, one.misses, one.overruns, one.drops)
+    return (*(str(count) if count else "" for count in counts), *laxity_texts(one.laxity, unit),
+            f"{one.utilisation:.1%}" if one.runs else "")  # fmt: skip
+
+
+FIGURES = ("pushes", "runs", "no end", "misses", "overruns", "given up")
+
+
+def _header(unit: Unit) -> tuple[str, ...]:
+    return *FIGURES, *(f"laxity {word} ({unit.name})" for word in ("min", "avg", "max")), "utilisation"
+
+
+def _bad(known: Sequence[Figures], texts: int) -> frozenset[tuple[int, int]]:
+    found = set()
+    for row, one in enumerate(known):
+        if one.misses:
+            found.add((row, texts + FIGURES.index("misses")))
+        if one.laxity is not None and one.laxity.least < 0:
+            found.add((row, texts + len(FIGURES)))
+    return frozenset(found)
+
+
+def lane_table(chosen: list[TimelineLane], known: dict[int, Figures], with_node: bool) -> Table:
+    unit = laxity_unit(known.values())
+    rows = []
+    for lane in chosen:
+        words = (lane.name, *([lane.node] if with_node else []), lane.role, ", ".join(lane.operations),
+                 priority_text(lane.priority))  # fmt: skip
+        rows.append((*words, *_figures_texts(known[id(lane)], unit)))
+    words = ("name", *(["node"] if with_node else []), "role", "operation", "priority")
+    bad = _bad([known[id(lane)] for lane in chosen], len(words))
+    return Table("Suppliers and consumers", (*words, *_header(unit)), tuple(rows), len(words) - 1, bad)
+
+
+def priority_table(chosen: list[TimelineLane], window: TimeWindow) -> Table:
+    known = figures_by_priority(chosen, window)
+    unit = laxity_unit(known.values())
+    rows = tuple((priority_text(priority), *_figures_texts(one, unit)) for priority, one in known.items())
+    return Table("Priorities", ("priority", *_header(unit)), rows, 0, _bad(list(known.values()), 1))

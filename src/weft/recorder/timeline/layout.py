@@ -12,10 +12,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from weft.recorder.timeline.figures import Figures, Laxity, TimeWindow, cut, figures
+from weft.recorder.timeline.figures import (
+    Figures,
+    Laxity,
+    Table,
+    TimeWindow,
+    cut,
+    figures,
+    lane_table,
+    priority_table,
+)
 from weft.recorder.timeline.lanes import TimelineLane
 from weft.recorder.timeline.marks import BINS, MOST_MARKS, Drawing, LaneRow, count
-from weft.recorder.timeline.tables import Table, lane_table, priority_table
 from weft.recorder.timeline.units import UNITS, Unit, digits_for, number, span, ticks, unit_for
 
 MOST_LANES = 120
@@ -84,9 +92,9 @@ def picture(
     )  # fmt: skip
 
 
-def time_axis(window: TimeWindow, origin: int, unit: Unit, most: int = 12) -> TimeAxis:
+def time_axis(window: TimeWindow, origin: int, unit: Unit) -> TimeAxis:
     low, high = (window.begin - origin) / unit.size, (window.end - origin) / unit.size
-    values = ticks(low, high, most)
+    values = ticks(low, high, 12)
     digits = digits_for(values)
     length = high - low or 1.0
     return TimeAxis(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from weft.recorder.timeline.figures import Figures, TimeWindow
+from weft.recorder.timeline.figures import Figures, TimeWindow, priority_text
 from weft.recorder.timeline.lanes import Activation, Miss, TimelineLane
-from weft.recorder.timeline.tables import priority_text
 from weft.recorder.timeline.units import Unit, span, unit_for
 
 MOST_MARKS = 6_000

@@ -7,15 +7,15 @@ All that comes from the rows is escaped.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 
 from weft.recorder.timeline import look
+from weft.recorder.timeline.figures import Table
 from weft.recorder.timeline.layout import Picture
 from weft.recorder.timeline.look import LANE_HEIGHT, LAXITY_HEIGHT
 from weft.recorder.timeline.marks import LaneRow, TimelineMark
 from weft.recorder.timeline.page_texts import SCRIPT, STYLE, TIPS
-from weft.recorder.timeline.tables import Table
 from weft.recorder.timeline.units import MINUS
 
 WIDTH = 1200
@@ -28,19 +28,21 @@ UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def html_page(picture: Picture) -> str:
+    notes = ("<h2>Notes</h2><ul>", *(f"<li>{page_text(note)}</li>" for note in picture.notes), "</ul>")
+    return html_document(picture.title, page_style(), [*html_parts(picture), *notes], f"{SCRIPT}{TIPS}")
+
+
+def html_document(title: str, style: str, body: Iterable[str], script: str) -> str:
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8"/>',
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
-        f"<title>{page_text(picture.title)}</title>",
-        f"<style>{page_style()}</style></head><body>",
-        f"<h1>{page_text(picture.title)}</h1>",
-        *html_parts(picture),
-        "<h2>Notes</h2><ul>",
-        *(f"<li>{page_text(note)}</li>" for note in picture.notes),
-        "</ul>",
+        f"<title>{page_text(title)}</title>",
+        f"<style>{style}</style></head><body>",
+        f"<h1>{page_text(title)}</h1>",
+        *body,
         TIP,
-        f"<script>{SCRIPT}{TIPS}</script>",
+        f"<script>{script}</script>",
         "</body></html>",
     ]
     return "\n".join(parts) + "\n"
@@ -64,14 +66,12 @@ def page_text(text: str) -> str:
 
 def page_style() -> str:
     """With colours for light and dark."""
-    return f"{_colours()}{STYLE}"
-
-
-def _colours() -> str:
     light, dark = (
         "".join(f"--{name}:{value};" for name, value in theme.items()) for theme in (look.LIGHT, look.DARK)
     )
-    return f":root{{color-scheme:light dark;{light}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}"
+    return (
+        f":root{{color-scheme:light dark;{light}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}{STYLE}"
+    )
 
 
 # The chart
@@ -137,12 +137,12 @@ def _names(lane: LaneRow, top: int) -> Iterator[str]:
     yield (
         f"<g><title>{page_text(lane.tip)}</title>"
         f'<rect class="p{lane.colour}" x="4" y="{top + 9}" width="4" height="{LANE_HEIGHT - 18}"/>'
-        f'<text class="name" x="16" y="{top + 23}">{page_text(_short(lane.label, 29))}</text>'
-        f'<text class="note" x="16" y="{top + 39}">{page_text(_short(lane.note, 37))}</text></g>'
+        f'<text class="name" x="16" y="{top + 23}">{page_text(shortened(lane.label, 29))}</text>'
+        f'<text class="note" x="16" y="{top + 39}">{page_text(shortened(lane.note, 37))}</text></g>'
     )
 
 
-def _short(text: str, most: int) -> str:
+def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
@@ -234,7 +234,8 @@ def _laxities(picture: Picture) -> Iterator[str]:
         f'height="{height}"/>'
     )
     for place, text in axis.ticks:
-        yield _fixed(_tick(_x(place), height, text), place)
+        tick = _tick(_x(place), height, text)
+        yield tick.replace('class="tick"', f'class="t tick" data-a="{place:.9g}"', 1)
     yield (
         f'<g class="t zero" data-a="{zero:.9g}" transform="translate({_x(zero):.2f} 0)"><line y2="{height + 5}"/></g>'
     )
@@ -242,7 +243,7 @@ def _laxities(picture: Picture) -> Iterator[str]:
     for at, row in enumerate(picture.laxities):
         middle = at * LAXITY_HEIGHT + LAXITY_HEIGHT / 2
         x, width = _x(row.low), max(1.0, (row.high - row.low) * _plot())
-        yield f'<text class="name" x="16" y="{middle + 4:g}">{page_text(_short(row.label, 29))}</text>'
+        yield f'<text class="name" x="16" y="{middle + 4:g}">{page_text(shortened(row.label, 29))}</text>'
         yield (
             f'<rect class="t range p{row.colour}" data-a="{row.low:.9g}" data-b="{row.high:.9g}" x="{x:.2f}" y="{middle - 2:g}" '
             f'width="{width:.2f}" height="4"><title>{page_text(row.tip)}</title></rect>'
@@ -255,10 +256,6 @@ def _laxities(picture: Picture) -> Iterator[str]:
                 f"<title>{page_text(row.tip)}</title>{shape}</g>"
             )
     yield "</svg>"
-
-
-def _fixed(tick: str, place: float) -> str:
-    return tick.replace('class="tick"', f'class="t tick" data-a="{place:.9g}"', 1)
 
 
 # Tables

@@ -42,20 +42,15 @@ class Clock(NamedTuple):
 
 def rows_of(columns: Mapping[str, Sequence[object]]) -> list[Row]:
     """Rows from columns of equal length.  Columns may be missing or have no value in some rows."""
-    length = len(columns["kind"])
-    texts = ("kind", "name", "node", "operation", "detail")
+    empty = dict.fromkeys(("kind", "name", "node", "operation", "detail"), "")
+    instead: dict[str, object] = {**empty, "seq": 0, "deadline_ns": None}  # a deadline of 0 stands for none
     filled = []
     for field in Row._fields:
         values = columns.get(field)
         if values is None:
-            default = Row._field_defaults.get(field)
-            filled.append([default] * length)
-        elif field in texts:
-            filled.append([value or "" for value in values])
-        elif field == "deadline_ns":
-            filled.append([value or None for value in values])  # 0 stands for none
-        elif field == "seq":
-            filled.append([value or 0 for value in values])
+            filled.append([Row._field_defaults.get(field)] * len(columns["kind"]))
+        elif field in instead:
+            filled.append([value or instead[field] for value in values])
         else:
             filled.append(list(values))
     return [Row(*values) for values in zip(*filled, strict=True)]

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from weft.channel import SchedulePlan, write_schedule
 from weft.fabric import Domains, Topology, parse_domains
 from weft.fom import parse_rid
 from weft.host.recording.runs import Run
-from weft.interest.ddm_settings import EXACT, GRID, MULTICAST, DdmSettings, read_ddm_settings
-from weft.interest.spaces import Spaces
+from weft.interest.ddm_settings import EXACT, GRID, MULTICAST, SPACE, DdmSettings, read_ddm_settings
 from weft.model.errors import DomainsError
 from weft.model.records import Source
 from weft.review.advice import domains as advice_domains
@@ -23,11 +22,10 @@ from weft.review.advice import jobs
 from weft.review.advice import orders as advice_orders
 from weft.review.advice import schedule as advice_schedule
 from weft.review.advice.batches import Model, More, model_spaces
-from weft.review.advice.domains import NodeTraffic
-from weft.review.advice.domains_file import write_domains_file
+from weft.review.advice.domains import NodeTraffic, write_domains_file
 from weft.review.advice.grid import TrafficCounts, partitions
-from weft.review.advice.orders import OrderAdvice
 from weft.review.advice.rid import (
+    EFFORT,
     Tried,
     best,
     best_shape,
@@ -39,7 +37,15 @@ from weft.review.advice.rid import (
     write_rid,
 )
 from weft.review.advice.schedule import Measured
-from weft.review.advice.told import AdviceData, DomainsData, GridData, OrderData, ScheduleData, SettingData
+from weft.review.advice.told import (
+    AdviceData,
+    DomainsData,
+    GridData,
+    NoAdvice,
+    OrderData,
+    ScheduleData,
+    SettingData,
+)
 from weft.review.errors import ReviewError, reason
 
 if TYPE_CHECKING:
@@ -49,10 +55,6 @@ RID_FILE, DOMAINS_FILE, SCHEDULE_FILE = "weft.rid", "domains.toml", "schedule.to
 Made = TypeVar("Made")
 Say = Callable[[str], None]
 """Hears what is being worked at."""
-
-
-def silent(text: str) -> None:
-    pass
 
 
 @dataclass(frozen=True)
@@ -148,18 +150,14 @@ class GridAdvice:
         }
 
     def _by_federate(self) -> dict[str, dict[str, int]]:
-        made = {}
+        made: dict[str, dict[str, int]] = {}
         for federate, name in sorted(self.names.items()):
-            counts = {"old": self.old_counts, "new": self.new_counts}
-            made[name] = {
-                f"{when}_{what}": number
-                for when, one in counts.items()
-                for what, number in (
-                    ("sent", one.copies.get(federate, 0)),
-                    ("wanted", one.wanted.get(federate, 0)),
-                    ("unwanted", one.received.get(federate, 0) - one.wanted.get(federate, 0)),
-                )
-            }
+            made[name] = {}
+            for when, one in (("old", self.old_counts), ("new", self.new_counts)):
+                wanted = one.wanted.get(federate, 0)
+                made[name][f"{when}_sent"] = one.copies.get(federate, 0)
+                made[name][f"{when}_wanted"] = wanted
+                made[name][f"{when}_unwanted"] = one.received.get(federate, 0) - wanted
         return made
 
 
@@ -167,7 +165,9 @@ def recorded_settings(given: Inputs) -> DdmSettings:
     """What the run was set up with; without a RID file nothing is sent that nobody wants."""
     if given.rid is None:
         return DdmSettings(strategy=EXACT)
-    return read_ddm_settings(parse_rid(given.rid), model_spaces(given.model))
+    found = read_ddm_settings(parse_rid(given.rid), model_spaces(given.model))
+    # Where the partitions of others lay when is not recorded: they are counted as one for each space.
+    return found if found.strategy in EFFORT else replace(found, strategy=SPACE, options={})
 
 
 def more_counts(given: Inputs, *settings: DdmSettings) -> More:
@@ -182,22 +182,19 @@ def more_counts(given: Inputs, *settings: DdmSettings) -> More:
     return tuple(sorted(found.items()))
 
 
-def grid_advice(rows: DataFrame, given: Inputs, say: Say = silent) -> GridAdvice | None:
+def grid_advice(rows: DataFrame, given: Inputs) -> GridAdvice | None:
     """None where nothing went by channels from one node to another."""
     model, spaces = given.model, model_spaces(given.model)
     old = recorded_settings(given)
     base = replace(old, best_effort=MULTICAST) if given.multicast else old
     more = more_counts(given, old)
-    say("who listened to what")
     listening = jobs.listening_of(rows, model, more)
     grouped = jobs.grouped_sends(rows, model, more, listening).persist()
     try:
-        say("messages by cells")
         used = jobs.spaces_used(grouped)
         alike = candidates(spaces, base)
         single = one_by_one(base, spaces, used)
         flat = [setting for tried in single.values() for _, setting in tried]
-        say(f"{len(alike) + len(flat)} settings, all spaces alike and each by itself")
         counts = jobs.counts_of(grouped, model, more, listening, [old, *alike, *flat])
         if not counts[0].sent:
             return None
@@ -220,20 +217,17 @@ def grid_advice(rows: DataFrame, given: Inputs, say: Say = silent) -> GridAdvice
     finally:
         grouped.unpersist()
     names = {one.federate: one.name for one in listening.listeners}
-    text = write_rid(new.setting, spaces, _grid_words(results[0], new, spaces))
+    words = [
+        f"{describe(new.setting, spaces)}: predicted are {_numbers(new)}",
+        f"recorded with {describe(results[0].setting, spaces)}: {_numbers(results[0])}",
+    ]
+    text = write_rid(new.setting, spaces, words)
     changes = max(0, len(listening.moments) - 1)
     return GridAdvice(results[0], new, tuple(tried), counts[0], new_counts, names, left_out, text, changes)
 
 
 def _tried(setting: DdmSettings, counts: TrafficCounts, given: Inputs) -> Tried:
     return Tried(setting, counts.totals(), partitions(setting, model_spaces(given.model)))
-
-
-def _grid_words(old: Tried, new: Tried, spaces: Spaces) -> list[str]:
-    return [
-        f"{describe(new.setting, spaces)}: predicted are {_numbers(new)}",
-        f"recorded with {describe(old.setting, spaces)}: {_numbers(old)}",
-    ]
 
 
 def _numbers(one: Tried) -> str:
@@ -270,24 +264,21 @@ class DomainsAdvice:
         return made
 
 
-def domains_advice(rows: DataFrame, given: Inputs, say: Say = silent) -> DomainsAdvice | None:
+def domains_advice(rows: DataFrame, given: Inputs) -> DomainsAdvice | None:
     """None where there is one node only."""
     domains = None if given.domains is None else parse_domains(given.domains)
     nodes = jobs.federate_nodes(rows)
     servers = _servers(domains, given, nodes)
     if len(servers) < 2:
         return None
-    say("who talks to whom")
     messages = jobs.message_graph(rows, nodes)
     commands = _command_graph(jobs.commands_by_node(rows), given.home, servers)
     both = {pair: messages.get(pair, 0) + commands.get(pair, 0) for pair in (*messages, *commands)}
     traffic = NodeTraffic.of(servers, both)
-    say(f"domains for {len(servers)} servers")
     old = advice_domains.ready_made(servers, "flat") if domains is None else domains.topology
     found = advice_domains.as_topology(servers, advice_domains.best_tree(traffic))
     ready = {name: advice_domains.ready_made(servers, name) for name in advice_domains.PLANS}
-    costs = {name: advice_domains.topology_cost(traffic, one) for name, one in ready.items()}
-    costs |= {"old": advice_domains.topology_cost(traffic, old)}
+    costs = {name: advice_domains.topology_cost(traffic, one) for name, one in (*ready.items(), ("old", old))}
     found_cost = advice_domains.topology_cost(traffic, found)
     why = _why_kept(domains, found_cost, costs["old"])
     new = old if why else found
@@ -391,9 +382,8 @@ class ScheduleAdvice:
         }
 
 
-def schedule_advice(rows: DataFrame, say: Say = silent) -> ScheduleAdvice | None:
+def schedule_advice(rows: DataFrame) -> ScheduleAdvice | None:
     """None where nothing was dispatched by RT_Info."""
-    say("what operations took")
     by_node = jobs.measured_operations(rows)
     if not by_node:
         return None
@@ -436,8 +426,7 @@ def worst_of(by_node: Mapping[str, Sequence[Measured]]) -> list[Measured]:
 # --- orders -----------------------------------------------------------------------------------------------------------
 
 
-def orders_advice(rows: DataFrame, say: Say = silent) -> list[OrderAdvice]:
-    say("causes between classes")
+def orders_advice(rows: DataFrame) -> list[OrderData]:
     return advice_orders.advise(jobs.class_traffic(rows), jobs.class_causes(rows))
 
 
@@ -450,7 +439,7 @@ class RunAdvice:
     grid: GridAdvice | None = None
     domains: DomainsAdvice | None = None
     schedule: ScheduleAdvice | None = None
-    orders: Sequence[OrderAdvice] = ()
+    orders: Sequence[OrderData] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
     """Advice there is none of, and why."""
 
@@ -463,44 +452,18 @@ class RunAdvice:
         return {name: text for name, text in parts.items() if text}
 
     def data(self) -> AdviceData:
-        why = self.missing
-        made: AdviceData = {}
-        if self.grid is not None or "grid" in why:
-            made["grid"] = (
-                {"none_because": why["grid"]} if self.grid is None else self.grid.data(self.given.model)
-            )
-        if self.domains is not None or "domains" in why:
-            made["domains"] = (
-                {"none_because": why["domains"]} if self.domains is None else self.domains.data()
-            )
-        if self.schedule is not None or "schedule" in why:
-            made["schedule"] = (
-                {"none_because": why["schedule"]} if self.schedule is None else self.schedule.data()
-            )
-        made["orders"] = {"none_because": why["orders"]} if "orders" in why else self._orders()
-        return made
-
-    def _orders(self) -> list[OrderData]:
-        return [
-            {
-                "class": one.name,
-                "order": one.order,
-                "messages": one.messages,
-                "control_bytes_per_message": round(one.control_per_message, 2),
-                "payload_bytes_per_message": round(one.payload_per_message, 2),
-                "held": one.held,
-                "held_ms": round(one.held_ms, 3),
-                "could_use_RO": one.could_use_ro,
-                "saved_bytes": one.saved_bytes,
-                "pairs": [{"cause": p.first, "effect": p.second, "times": p.times} for p in one.reasons],
-            }
-            for one in self.orders
-        ]
+        none = {name: NoAdvice(none_because=why) for name, why in self.missing.items()}
+        told = {
+            "grid": self.grid and self.grid.data(self.given.model),
+            "domains": self.domains and self.domains.data(),
+            "schedule": self.schedule and self.schedule.data(),
+            "orders": list(self.orders),
+        }
+        made = {name: none.get(name, data) for name, data in told.items()}
+        return cast("AdviceData", {name: data for name, data in made.items() if data is not None})
 
 
-def advise(
-    rows: DataFrame, given: Inputs, say: Say = silent, failed: Mapping[str, str] | None = None
-) -> RunAdvice:
+def advise(rows: DataFrame, given: Inputs, failed: Mapping[str, str] | None = None) -> RunAdvice:
     """`rows` is the table of a run (`advice.jobs`).
 
     `failed`: advice that fails is missing, and why is said, in place of an error; its entries are missing from the outset.
@@ -527,16 +490,14 @@ def advise(
         if given.model
         else "the run has no object model in it; give it with --fom"
     )
-    grid = part("grid", no_grid, lambda: grid_advice(rows, given, say) if given.model else None)
-    domains = part("domains", "the run had one node", lambda: domains_advice(rows, given, say))
-    schedule = part(
-        "schedule", "no operation with an RT_Info was dispatched", lambda: schedule_advice(rows, say)
-    )
-    orders = part("orders", "", lambda: orders_advice(rows, say))
+    grid = part("grid", no_grid, lambda: grid_advice(rows, given) if given.model else None)
+    domains = part("domains", "the run had one node", lambda: domains_advice(rows, given))
+    schedule = part("schedule", "no operation with an RT_Info was dispatched", lambda: schedule_advice(rows))
+    orders = part("orders", "", lambda: orders_advice(rows))
     return RunAdvice(given, grid, domains, schedule, orders or (), missing)
 
 
-def advise_run(rows: DataFrame, run: Run, say: Say = silent) -> AdviceData:
+def advise_run(rows: DataFrame, run: Run) -> AdviceData:
     """What the review says under "advice"; where one fails, why is said there, and the others are there all the same."""
     failed = {}
     try:
@@ -544,4 +505,4 @@ def advise_run(rows: DataFrame, run: Run, say: Say = silent) -> AdviceData:
     except ReviewError as error:  # the object model of the run cannot be read
         given = without_model(run)
         failed["grid"] = f"it failed: {reason(error)}"
-    return advise(rows, given, say, failed).data()
+    return advise(rows, given, failed).data()

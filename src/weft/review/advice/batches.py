@@ -5,7 +5,7 @@ Workers get the object model as the texts it was made of, and make it once each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TypedDict
 
@@ -27,6 +27,7 @@ from weft.review.advice.grid import (
     TrafficCounts,
     count_under,
 )
+from weft.review.kernels import arrow
 
 SEND_COLUMNS = ("node", "epoch_ns", "source", "class", "items", "order", "transport", "destinations",
                 "dimensions", "lower", "upper", "boxes")  # fmt: skip
@@ -35,20 +36,6 @@ COUNTED = "setting int, field string, federate bigint, number bigint"
 OUTSIDE = "-"
 """The layout of what goes to those who get it and nobody else, under any strategy."""
 
-_GROUPED_SCHEMA = pa.schema(
-    [
-        ("node", pa.string()),
-        ("source", pa.int64()),
-        ("reliable", pa.bool_()),
-        ("layout", pa.string()),
-        ("ranges", pa.binary()),
-        ("destinations", pa.list_(pa.int64())),
-        ("epoch", pa.int64()),
-    ]
-)
-_COUNTED_SCHEMA = pa.schema(
-    [("setting", pa.int32()), ("field", pa.string()), ("federate", pa.int64()), ("number", pa.int64())]
-)
 _BETWEEN = "\x1f"
 _WITHIN = "\x1e"
 
@@ -71,17 +58,13 @@ def model_cells(model: Model, more: More = ()) -> Cells:
 
 
 def described(
-    model: Model, more: More, listening: Listening
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    model: Model, more: More, listening: Listening, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """Of sends with `SEND_COLUMNS` all that their groups differ in."""
-
-    def describe(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        spaces, cells = model_spaces(model), model_cells(model, more)
-        for batch in batches:
-            if batch.num_rows:
-                yield describe_batch(batch, spaces, cells, listening)
-
-    return describe
+    spaces, cells = model_spaces(model), model_cells(model, more)
+    for batch in batches:
+        if batch.num_rows:
+            yield describe_batch(batch, spaces, cells, listening)
 
 
 def describe_batch(
@@ -89,7 +72,7 @@ def describe_batch(
 ) -> pa.RecordBatch:
     keys = _joined(batch).dictionary_encode()
     codes = keys.indices.to_numpy(zero_copy_only=False)
-    stamped = pc.fill_null(pc.equal(_plain(batch, "order"), "TSO"), False).to_numpy(zero_copy_only=False)
+    stamped = arrow.is_one_of(batch, "order", "TSO")
     texts = [OUTSIDE]
     which = np.zeros(batch.num_rows, np.int64)  # of the texts
     order, packed = [], []
@@ -110,13 +93,13 @@ def describe_batch(
     columns = [
         _plain(batch, "node"),
         batch.column("source"),
-        pc.fill_null(pc.equal(_plain(batch, "transport"), "reliable"), True),
+        pa.array(arrow.fits(batch, "transport", "reliable".__eq__, True)),
         pa.array(texts, pa.string()).take(pa.array(which)),
         pa.concat_arrays(packed).take(pa.array(places_of)),
         batch.column("destinations").cast(pa.list_(pa.int64())),
-        pa.array(listening.epochs(batch.column("epoch_ns").to_numpy(zero_copy_only=False)), pa.int64()),
+        pa.array(listening.epochs(arrow.numbers(batch, "epoch_ns")), pa.int64()),
     ]
-    return pa.RecordBatch.from_arrays(columns, schema=_GROUPED_SCHEMA)
+    return pa.RecordBatch.from_arrays(columns, schema=arrow.schema_of(GROUPED))
 
 
 def _plain(batch: pa.RecordBatch, name: str) -> pa.Array:
@@ -169,36 +152,27 @@ def _unpacked(values: pa.Array, count: int) -> Ints:
 
 
 def counted(
-    model: Model, more: More, listening: Listening, settings: Sequence[DdmSettings]
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    model: Model, more: More, listening: Listening, settings: Sequence[DdmSettings], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:  # fmt: skip
     """Of groups, with a column `count` beside those of `GROUPED`, what they cost under each setting."""
-
-    def counting(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        spaces, cells = model_spaces(model), model_cells(model, more)
-        divided = [Divided(one, spaces) for one in settings]
-        totals = [TrafficCounts() for _ in settings]
-        for batch in batches:
-            for groups in read_groups(batch, listening):
-                found = count_under(groups, listening, divided, cells)
-                for total, one in zip(totals, found, strict=True):
-                    total.add(one)
-        yield write_counts(totals)
-
-    return counting
+    spaces, cells = model_spaces(model), model_cells(model, more)
+    divided = [Divided(one, spaces) for one in settings]
+    totals = [TrafficCounts() for _ in settings]
+    for batch in batches:
+        for groups in read_groups(batch, listening):
+            found = count_under(groups, listening, divided, cells)
+            for total, one in zip(totals, found, strict=True):
+                total.add(one)
+    yield write_counts(totals)
 
 
 def read_groups(batch: pa.RecordBatch, listening: Listening) -> Iterator[MessageGroups]:
     """Layout by layout; not what goes by no channel."""
-    layouts = _plain(batch, "layout").dictionary_encode()
-    codes = layouts.indices.to_numpy(zero_copy_only=False)
+    codes, layouts = arrow.words(batch, "layout")
+    nodes, names = arrow.words(batch, "node")
     wanted = _wanted(batch, listening)
-    numbers = {
-        name: batch.column(name).to_numpy(zero_copy_only=False)
-        for name in ("count", "source", "epoch", "reliable")
-    }
-    names = _plain(batch, "node").dictionary_encode()
-    nodes = names.indices.to_numpy(zero_copy_only=False)
-    for code, layout in enumerate(layouts.dictionary.to_pylist()):
+    numbers = {name: arrow.numbers(batch, name) for name in ("count", "source", "epoch", "reliable")}
+    for code, layout in enumerate(layouts):
         if layout == OUTSIDE:
             continue
         rows = np.flatnonzero(codes == code)
@@ -208,7 +182,7 @@ def read_groups(batch: pa.RecordBatch, listening: Listening) -> Iterator[Message
             numbers["count"][rows].astype(np.int64),
             numbers["source"][rows].astype(np.int64),
             nodes[rows],
-            names.dictionary.to_pylist(),
+            names,
             numbers["reliable"][rows].astype(np.bool_),
             numbers["epoch"][rows].astype(np.int64),
             wanted[:, rows],
@@ -218,9 +192,8 @@ def read_groups(batch: pa.RecordBatch, listening: Listening) -> Iterator[Message
 
 def _wanted(batch: pa.RecordBatch, listening: Listening) -> Bools:
     made = np.zeros((len(listening.listeners), batch.num_rows), np.bool_)
-    destinations = batch.column("destinations")
-    rows = pc.list_parent_indices(destinations).to_numpy(zero_copy_only=False)
-    who = pc.list_flatten(destinations).to_numpy(zero_copy_only=False)
+    who, lengths = arrow.lists(batch, "destinations")
+    rows = np.repeat(np.arange(batch.num_rows), lengths)
     for at, listener in enumerate(listening.listeners):
         made[at, rows[who == listener.federate]] = True
     return made
@@ -228,14 +201,12 @@ def _wanted(batch: pa.RecordBatch, listening: Listening) -> Bools:
 
 def write_counts(totals: Sequence[TrafficCounts]) -> pa.RecordBatch:
     rows = [
-        (setting, name, federate, number)
+        {"setting": setting, "field": name, "federate": federate, "number": number}
         for setting, total in enumerate(totals)
         for name in FIELDS
         for federate, number in getattr(total, name).items()
     ]
-    columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, _COUNTED_SCHEMA, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=_COUNTED_SCHEMA)
+    return arrow.made_of_rows(rows, arrow.schema_of(COUNTED))
 
 
 class CountRow(TypedDict):

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.interest.spaces import Space, Spaces
+from weft.review.kernels.standing import boxed
 
 SIZES = (1, 2, 4, 8, 16, 32, 64)
 """Partitions of a dimension that are tried."""
@@ -53,7 +54,6 @@ class Cells:
         """`counts`: more numbers of partitions, by space number and place of the dimension."""
         more = counts or {}
         names = list(spaces.model.dimensions)
-        self.spaces = {space.number: space for space in spaces.all}
         self.names = {
             space.number: tuple(names[one.number - 1] for one in space.dimensions) for space in spaces.all
         }
@@ -147,9 +147,10 @@ def layout_of(
             own = [places for number, places in _boxes(cells, dimensions) if number == space.number]
         elif owned[place] < 0:
             continue  # in regions that are nowhere
-        else:
-            numbered = enumerate(_own_boxes(cells, space, dimensions))
-            own = [places for number, places in numbered if owned[place] >> number & 1]
+        else:  # a box has the dimensions of all items
+            boxes = boxed((dimension, at) for at, dimension in enumerate(dimensions))
+            mine = (box for number, box in enumerate(boxes) if owned[place] >> number & 1)
+            own = [tuple(box.get(one, -1) for one in cells.names[space.number]) for box in mine]
         for places in own or [(-1,) * len(space.dimensions)]:
             made[space.number, places] = None
     return Layout(None in travels, tuple(sorted(made, key=lambda one: one[0])))
@@ -164,16 +165,6 @@ def _boxes(cells: Cells, dimensions: Sequence[str]) -> list[tuple[int, tuple[int
         if space:
             found.append((space, tuple(places.get(name, -1) for name in cells.names[space])))
     return found
-
-
-def _own_boxes(cells: Cells, space: Space, dimensions: Sequence[str]) -> list[tuple[int, ...]]:
-    """The same where rows tell whose they are: a box has the dimensions of all items, and begins where one comes again."""
-    found: list[dict[str, int]] = []
-    for at, name in enumerate(dimensions):
-        if not found or name in found[-1]:
-            found.append({})
-        found[-1][name] = at
-    return [tuple(places.get(name, -1) for name in cells.names[space.number]) for places in found]
 
 
 def ranges_of(cells: Cells, layout: Layout, lower: Ints, upper: Ints) -> Ints:

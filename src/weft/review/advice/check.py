@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from weft.interest.ddm_settings import DdmSettings
 from weft.model.json_types import JsonObject
 from weft.model.records import Source
 from weft.review.advice import domains as advice_domains
@@ -76,28 +75,22 @@ def _check_grid(part: DataFrame, advice: RunAdvice, say: Say) -> JsonObject:
     assert advice.grid is not None
     given, grid = advice.given, advice.grid
     old, new = recorded_settings(given), grid.new.setting
-    predicted = _predicted(part, given, [old, new])
+    more = more_counts(given, old, new)
+    listening = advice_jobs.listening_of(part, given.model, more)
+    grouped = advice_jobs.grouped_sends(part, given.model, more, listening)
+    counts = advice_jobs.counts_of(grouped, given.model, more, listening, [old, new])
     nodes = sorted(set(advice_jobs.federate_nodes(part).values()))
     made: JsonObject = {}
-    for when, numbers, rid in (
-        ("old", predicted[0], given.rid),
-        ("new", predicted[1], Source(RID_FILE, grid.text.encode())),
-    ):
+    rids = (given.rid, Source(RID_FILE, grid.text.encode()))
+    for when, predicted, rid in zip(("old", "new"), counts, rids, strict=True):
         say(f"replay, {when} strategy")
         rows = (row for row in _in_order(part) if _goes_by_channels(row, given))
         obtained = replay_strategy(rows, given.model, nodes, given.home, rid, say).totals()
         made[when] = {
-            "predicted": {name: numbers[name] for name in TOTALS},
+            "predicted": {name: predicted.totals()[name] for name in TOTALS},
             "obtained": {name: obtained[name] for name in TOTALS},
         }
     return made
-
-
-def _predicted(part: DataFrame, given: Inputs, settings: list[DdmSettings]) -> list[dict[str, int]]:
-    more = more_counts(given, *settings)
-    listening = advice_jobs.listening_of(part, given.model, more)
-    grouped = advice_jobs.grouped_sends(part, given.model, more, listening)
-    return [one.totals() for one in advice_jobs.counts_of(grouped, given.model, more, listening, settings)]
 
 
 def _goes_by_channels(row: RecordedRow, given: Inputs) -> bool:

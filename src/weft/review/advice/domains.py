@@ -1,11 +1,13 @@
-"""Which servers belong together: domains for the traffic that a run had.
+"""Which servers belong together: domains for the traffic that a run had, or is expected to have (S1-16).
 
-A message costs Σ s² over the domains it passes through, s being the servers of each (`weft.fabric.cost`).  Wanted is
+A message costs Σ s² over the domains it passes through, s being the servers of each (`weft.fabric.topology`).  Where it is known
+how long a message takes from one server to another, each hop costs that besides, in entries of a clock.  Wanted is
 the topology in which all traffic of a run costs least.  It has to be a tree of servers and domains: without a cycle,
 because a cycle breaks causal order, and connected, because commands of a federation go to all its nodes.
 
 Seen from one domain, the tree falls into a part for each of its servers; what goes from one part to another passes
-through it.  So a topology costs Σ s² × (all traffic - the traffic within parts) over its domains.
+through it.  So a topology costs Σ s² × (all traffic - the traffic within parts) over its domains; and, for each two servers
+of a domain, the traffic between their parts × the latency between the two.
 
 Up to six servers all trees are looked at (4,447 for six).  Beyond, a search goes from several starts, the ready-made
 topologies with servers that talk to one another side by side among them, to a better neighbour as long as there is
@@ -15,13 +17,15 @@ server by a domain of two; two domains that share a server become one; a domain 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from weft.fabric import Topology, plan
+from weft.fabric import Domains, Topology, plan
+from weft.fabric.plans import FIRST_PORT
 from weft.review.advice.cells import Ints
 
 EXHAUSTIVE = 6  # servers up to which all trees are looked at
@@ -37,15 +41,29 @@ class NodeTraffic:
 
     servers: tuple[str, ...]
     messages: Ints
+    # What a hop costs besides its clock, in entries, the same there and back; None: nothing.
+    latency: Ints | None = None
 
     @classmethod
-    def of(cls, servers: Sequence[str], counts: Mapping[tuple[str, str], int]) -> NodeTraffic:
+    def of(
+        cls,
+        servers: Sequence[str],
+        counts: Mapping[tuple[str, str], int],
+        latency: Mapping[tuple[str, str], int] | None = None,
+        hop: int = 0,
+    ) -> NodeTraffic:
+        """`latency`: for a pair in either order; where both are given the larger counts.  `hop`: for every pair, besides."""
         numbers = {name: at for at, name in enumerate(servers)}
         made = np.zeros((len(servers), len(servers)), np.int64)
         for (one, other), count in counts.items():
             if one != other and one in numbers and other in numbers:
                 made[numbers[one], numbers[other]] += count
-        return cls(tuple(servers), made)
+        far = np.zeros_like(made)
+        for (one, other), entries in (latency or {}).items():
+            if one != other and one in numbers and other in numbers:
+                there, back = (numbers[one], numbers[other]), (numbers[other], numbers[one])
+                far[there] = far[back] = max(int(far[there]), entries)
+        return cls(tuple(servers), made, far + hop if latency or hop else None)
 
     @property
     def both(self) -> Ints:
@@ -54,12 +72,16 @@ class NodeTraffic:
 
 
 def topology_cost(traffic: NodeTraffic, topology: Topology) -> int:
-    """Σ traffic × Σ s² over the hops; pairs that do not reach one another are left out."""
+    """Σ traffic × Σ (s² and the latency) over the hops; pairs that do not reach one another are left out."""
     total = 0
+    far, numbers = traffic.latency, topology.numbers
     for at, start in enumerate(topology.servers):
         spent = {start: 0}
         for destination, last in topology.arrivals(start).items():
-            spent[destination] = spent[last.sender] + len(topology.domains[last.domain]) ** 2
+            hop = len(topology.domains[last.domain]) ** 2
+            if far is not None:
+                hop += int(far[numbers[last.sender], numbers[last.receiver]])
+            spent[destination] = spent[last.sender] + hop
             total += int(traffic.messages[at, topology.numbers[destination]]) * spent[destination]
     return total
 
@@ -67,8 +89,9 @@ def topology_cost(traffic: NodeTraffic, topology: Topology) -> int:
 class Costs:
     """What trees cost for one traffic.  Trees that are alike have most parts in common, so the traffic within each is kept."""
 
-    def __init__(self, both: Ints) -> None:
+    def __init__(self, both: Ints, latency: Ints | None = None) -> None:
         self.both = both
+        self.latency = latency
         self.everything = int(both.sum()) // 2
         self._rows = [[int(number) for number in row] for row in both]
         self._within: dict[int, int] = {0: 0}
@@ -76,9 +99,20 @@ class Costs:
 
     def of(self, tree: Tree) -> int:
         self.asked += 1
+        total = 0
+        for domain, those in parts_of(tree, len(self.both)).items():
+            total += len(domain) ** 2 * (self.everything - sum(self.within(part) for part in those.values()))
+            if self.latency is not None:
+                total += self._latencies(self.latency, those)
+        return total
+
+    def _latencies(self, latency: Ints, those: Mapping[int, int]) -> int:
+        """Between each two servers of a domain, for what goes from the part of the one to that of the other."""
         return sum(
-            len(domain) ** 2 * (self.everything - sum(self.within(part) for part in those.values()))
-            for domain, those in parts_of(tree, len(self.both)).items()
+            int(latency[one, other])
+            * (self.within(those[one] | those[other]) - self.within(those[one]) - self.within(those[other]))
+            for one, other in combinations(those, 2)
+            if latency[one, other]
         )
 
     def within(self, part: int) -> int:
@@ -129,19 +163,22 @@ def parts_of(tree: Tree, count: int) -> dict[frozenset[int], dict[int, int]]:
     return found
 
 
-def tree_cost(both: Ints, tree: Tree) -> int:
-    """The same as `topology_cost`, domain by domain."""
-    return Costs(both).of(tree)
+Say = Callable[[str], None]
 
 
-def best_tree(traffic: NodeTraffic) -> Tree:
+def _silent(text: str) -> None:
+    pass
+
+
+def best_tree(traffic: NodeTraffic, say: Say = _silent) -> Tree:
+    """`say` hears how far a long search is."""
     count = len(traffic.servers)
     if count <= 2:
         return frozenset([frozenset(range(count))]) if count else frozenset()
     if count <= EXHAUSTIVE:
-        costs = Costs(traffic.both)
+        costs = Costs(traffic.both, traffic.latency)
         return min(all_trees(count), key=lambda tree: (costs.of(tree), _order(tree)))
-    return search(traffic)
+    return search(traffic, say=say)
 
 
 def _order(tree: Tree) -> tuple[int, list[list[int]]]:
@@ -204,13 +241,18 @@ EFFORT = 2_000_000
 """Trees times servers that a search looks at, at most: a minute or so."""
 
 
-def search(traffic: NodeTraffic, effort: int = EFFORT) -> Tree:
+def search(traffic: NodeTraffic, effort: int = EFFORT, say: Say = _silent) -> Tree:
     """The best of what is found from several starts, the best of which come first."""
-    costs = Costs(traffic.both)
+    costs = Costs(traffic.both, traffic.latency)
+    say(f"{len(traffic.servers)} servers: who talks to whom")
     begins = sorted(starts(traffic), key=lambda tree: (costs.of(tree), _order(tree)))
     share = max(1, effort // max(1, len(traffic.servers)) // len(begins))
-    found = [_descend(costs, start, share) for start in begins]
-    return min(found, key=lambda tree: (costs.of(tree), _order(tree)))
+    best = begins[0]
+    for number, start in enumerate(begins, 1):
+        say(f"search {number} of {len(begins)}: cost {costs.of(best):,} so far")
+        found = _descend(costs, start, share)
+        best = min(best, found, key=lambda tree: (costs.of(tree), _order(tree)))
+    return best
 
 
 def starts(traffic: NodeTraffic) -> list[Tree]:
@@ -224,13 +266,16 @@ def starts(traffic: NodeTraffic) -> list[Tree]:
 def by_closeness(both: Ints) -> list[int]:
     """All servers in a row, each beside those that it talks to most: clusters are joined, the closest first."""
     clusters = [[server] for server in range(len(both))]
+    ties = both.astype(np.float64)
+    sizes = np.ones(len(both))
     while len(clusters) > 1:
-        pairs = combinations(range(len(clusters)), 2)
-        mean = {
-            (one, other): float(both[np.ix_(clusters[one], clusters[other])].mean()) for one, other in pairs
-        }
-        one, other = max(mean, key=lambda pair: (mean[pair], -pair[0], -pair[1]))
+        mean = np.where(np.triu(np.ones_like(ties), 1) > 0, ties / np.outer(sizes, sizes), -1.0)
+        one, other = (int(at) for at in np.unravel_index(int(mean.argmax()), mean.shape))
         clusters[one] += clusters.pop(other)
+        ties[one] += ties[other]
+        ties[:, one] += ties[:, other]
+        sizes[one] += sizes[other]
+        ties, sizes = np.delete(np.delete(ties, other, 0), other, 1), np.delete(sizes, other)
     return clusters[0] if clusters else []
 
 
@@ -296,8 +341,8 @@ def _split(tree: Tree, domains: Sequence[frozenset[int]], both: Ints) -> Iterato
             for one in rest:
                 yield (tree - {domain}) | {frozenset((shared, one)), domain - {one}}
                 other = min((far for far in rest if far != one), key=lambda far: (int(both[one, far]), far))
-                near = {server for server in rest if both[server, one] >= both[server, other]} - {other} | {
-                    one
+                near = {one, *(server for server in rest if both[server, one] >= both[server, other])} - {
+                    other
                 }
                 yield (tree - {domain}) | {frozenset(near | {shared}), frozenset(set(rest) - near | {shared})}
 
@@ -337,3 +382,47 @@ def as_topology(servers: Sequence[str], tree: Tree) -> Topology:
 def ready_made(servers: Sequence[str], name: str) -> Topology:
     """Flat, bus, daisy or tree over these servers, in their order."""
     return as_topology(servers, _planned(name, range(len(servers))))
+
+
+# --- as a file ------------------------------------------------------------------------------------------------------
+
+
+NOTE = "after a change start every server with the new file: each finishes what its journal holds under the old domains first"
+
+
+def write_domains_file(topology: Topology, old: Domains | None, comments: Sequence[str] = ()) -> str:
+    """As the text of a file that `weft.fabric.parse_domains` takes: with the addresses, certificates and agents of the old one,
+    where there was one; release rules do not survive other domains."""
+    lines = [*(f"# {comment}" for comment in (*comments, NOTE)), "", "[servers]"]
+    lines += [
+        f"{_key(name)} = {json.dumps(_address(old, name, at))}" for at, name in enumerate(topology.servers)
+    ]
+    lines += ["", "[domains]"]
+    lines += [f"{_key(name)} = {json.dumps(list(members))}" for name, members in topology.domains.items()]
+    return "\n".join(lines + ([] if old is None else _others(old))) + "\n"
+
+
+def _address(old: Domains | None, name: str, at: int) -> str:
+    """All on this machine, where nothing is known."""
+    return f"127.0.0.1:{FIRST_PORT + at}" if old is None else old.addresses[name]
+
+
+def _others(old: Domains) -> list[str]:
+    lines: list[str] = []
+    if old.ca:
+        lines += ["", "[certificates]", f"ca = {json.dumps(old.ca)}", "", "[certificates.servers]"]
+        lines += [
+            f"{_key(name)} = {{ cert = {json.dumps(one.cert)}, key = {json.dumps(one.key)} }}"
+            for name, one in old.certificates.items()
+        ]
+    if old.agents:
+        lines += ["", "[agents]"]
+        lines += [
+            f"{_key(name)} = {{ server = {json.dumps(one.server)}, class = {json.dumps(one.program)} }}"
+            for name, one in old.agents.items()
+        ]
+    return lines
+
+
+def _key(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)

@@ -2,7 +2,7 @@
 
 The kernel's rule (`weft.kernel.ddm.channels`): a message goes to the other nodes that have a federate listening to one of
 its channels, and every such federate there has received it, wanted or not.  Here the same is worked out for many
-messages and many settings at once.  Messages come grouped: `Groups` has how many there were of each sender, with the
+messages and many settings at once.  Messages come grouped: `MessageGroups` has how many there were of each sender, with the
 same ranges of cells, wanted by the same federates, while everybody listened to the same.  A federate's *cover* is the
 boxes of cells that it listens to in each space.
 
@@ -110,17 +110,10 @@ class TrafficCounts:
 FIELDS = ("sent", "copies", "casts", "received", "wanted")
 
 
-def count(
-    groups: MessageGroups, listening: Listening, settings: Sequence[DdmSettings], spaces: Spaces, cells: Cells
-) -> list[TrafficCounts]:
-    """For each of the settings what these messages cost."""
-    return count_under(groups, listening, [Divided(one, spaces) for one in settings], cells)
-
-
 def count_under(
     groups: MessageGroups, listening: Listening, settings: Sequence[Divided], cells: Cells
 ) -> list[TrafficCounts]:
-    """The same; settings that divide the spaces of these messages alike are counted once."""
+    """For each of the settings what these messages cost; those that divide their spaces alike are counted once."""
     look = _Look(groups, listening, cells)
     known: dict[object, TrafficCounts] = {}
     found = []
@@ -251,23 +244,20 @@ class _Look:
             return self.present, channels + one
         return heard & self.present, channels
 
-    def _own(self, space: int) -> list[Ints]:
-        return [box for number, box in zip(self.spaces, self.boxes, strict=True) if number == space]
-
-    def _coarse(self, space: int, counts: tuple[int, ...]) -> list[Ints]:
-        """For each dimension the partition of every cell."""
+    def _coarse(self, space: int, counts: tuple[int, ...]) -> tuple[list[Ints], list[Ints]]:
+        """For each dimension the partition of every cell; and the boxes of the messages there, by these."""
         small = np.int16 if max(counts, default=1) < 1 << 15 else np.int32
-        return [
-            axis.partitions(n).astype(small) for axis, n in zip(self.cells.axes[space], counts, strict=True)
-        ]
+        axes = zip(self.cells.axes[space], counts, strict=True)
+        tables: list[Ints] = [axis.partitions(n).astype(small) for axis, n in axes]
+        own = (box for number, box in zip(self.spaces, self.boxes, strict=True) if number == space)
+        return tables, [_coarsened(box, tables) for box in own]
 
     # --- channels that are used once ------------------------------------------------------------------------------
 
     def _meets(self, space: int, counts: tuple[int, ...]) -> Bools:
         found = self._met.get((space, counts))
         if found is None:
-            tables = self._coarse(space, counts)
-            own = [_coarsened(box, tables) for box in self._own(space)]
+            tables, own = self._coarse(space, counts)
             rows = [self._met_by(at, space, counts, tables, own) for at in range(len(self.listeners))]
             found = self._met[space, counts] = self._all(rows)
         return found
@@ -293,8 +283,7 @@ class _Look:
     def _touched(self, space: int, counts: tuple[int, ...]) -> Ints:
         found = self._channels.get((space, counts))
         if found is None:
-            tables = self._coarse(space, counts)
-            own = [_coarsened(box, tables) for box in self._own(space)]
+            _, own = self._coarse(space, counts)
             if len(own) == 1:
                 found = (own[0][:, :, 1] - own[0][:, :, 0] + 1).prod(axis=1, dtype=np.int64)
             else:
@@ -305,10 +294,7 @@ class _Look:
     # --- channels that are used again -----------------------------------------------------------------------------
 
     def _reused(self, grids: Divided) -> tuple[Bools, Ints]:
-        own = {
-            space: [_coarsened(box, self._coarse(space, grids.counts[space])) for box in self._own(space)]
-            for space in dict.fromkeys(self.spaces)
-        }
+        own = {space: self._coarse(space, grids.counts[space])[1] for space in dict.fromkeys(self.spaces)}
         found = np.zeros_like(self.present)
         for at, listener in enumerate(self.listeners):
             for version in np.unique(self.versions[at]):
@@ -330,7 +316,7 @@ class _Look:
     def _channel_mask(self, cover: Cover, grids: Divided) -> Bools:
         heard = np.zeros(grids.channels, np.bool_)
         for space, boxes in cover.items():
-            tables = self._coarse(space, grids.counts[space])
+            tables, _ = self._coarse(space, grids.counts[space])
             there = mask_of(_coarsened(boxes, tables), grids.counts[space])
             heard[grids.channel_numbers(space)[there]] = True
         return heard

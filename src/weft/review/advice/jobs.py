@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from weft.interest.ddm_settings import DdmSettings
@@ -24,10 +25,12 @@ from weft.review.advice.batches import (
     model_spaces,
     read_counts,
 )
+from weft.review.advice.cells import parse_layout
 from weft.review.advice.grid import Listening, TrafficCounts
 from weft.review.advice.listening import read_listening
 from weft.review.advice.orders import ClassTraffic
 from weft.review.advice.schedule import Measured
+from weft.review.kernels import arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -64,8 +67,8 @@ def grouped_sends(rows: DataFrame, model: Model, more: More, listening: Listenin
         .withColumn("destinations", f.sort_array("destinations"))
         .select(*SEND_COLUMNS)
     )
-    keys = [column.split()[0] for column in GROUPED.split(", ")]
-    return sends.mapInArrow(described(model, more, listening), GROUPED).groupBy(*keys).count()
+    grouped = sends.mapInArrow(partial(described, model, more, listening), GROUPED)
+    return grouped.groupBy(*arrow.names_of(GROUPED)).count()
 
 
 def outside(grouped: DataFrame) -> int:
@@ -79,8 +82,7 @@ def outside(grouped: DataFrame) -> int:
 def spaces_used(grouped: DataFrame) -> list[int]:
     """The numbers of the spaces in which anything was sent."""
     layouts = [row["layout"] for row in grouped.select("layout").distinct().collect()]
-    parts = {part for layout in layouts if layout != OUTSIDE for part in layout.split(";")}
-    return sorted({int(part.partition(":")[0]) for part in parts if ":" in part})
+    return sorted({space for layout in layouts if layout != OUTSIDE for space in parse_layout(layout)[1]})
 
 
 def counts_of(
@@ -90,7 +92,7 @@ def counts_of(
 
     found = (
         grouped.where(f.col("layout") != OUTSIDE)
-        .mapInArrow(counted(model, more, listening, settings), COUNTED)
+        .mapInArrow(partial(counted, model, more, listening, settings), COUNTED)
         .groupBy("setting", "field", "federate")
         .agg(f.sum("number").alias("number"))
         .collect()

@@ -1,26 +1,24 @@
 """Who listened to what, when: from rows of joins, declarations and regions to covers.
 
 The rules are those of the kernel (`weft.kernel.ddm.channels`): a federate listens where the attributes and interaction classes
-travel
-that it subscribes to, those of classes below included; to the whole space, or to its regions there.  Rows come in the order in
-which things happened.  A change that leaves a federate's cells as they are is none.
+travel that it subscribes to, those of classes below included; to the whole space, or to its regions there.  Rows come in the
+order in which things happened.  A change that leaves a federate's cells as they are is none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
 
 import numpy as np
 
 from weft.interest.spaces import Spaces
 from weft.review.advice.cells import Cells, Ints
 from weft.review.advice.grid import Cover, Listener, Listening
-from weft.review.kernels.records import RecordedRow
+from weft.review.kernels.records import RecordedRow, bounds_of
 
 Bounds = Mapping[str, tuple[int, int]]
-Held = TypeVar("Held", str, tuple[str, str])
-"""An interaction class, or a class and an attribute."""
+Held = tuple[str, str]
+"""A class and an attribute, which is empty for an interaction class."""
 COLUMNS = ("epoch_ns", "node", "seq", "kind", "service", "federate", "name", "class", "items", "region",
            "dimensions", "lower", "upper")  # fmt: skip
 """Of the rows that `read_listening` takes."""
@@ -28,40 +26,43 @@ KINDS = ("join", "resign", "lost", "declare", "region")
 
 
 class _Wishes:
-    """What one federate subscribes to."""
+    """What one federate subscribes to: as a whole, and with which regions."""
 
     def __init__(self, listener: Listener) -> None:
         self.listener = listener
-        self.attributes: dict[tuple[str, str], None] = {}
-        self.attributes_at: dict[tuple[str, str], dict[int, None]] = {}
-        self.interactions: dict[str, None] = {}
-        self.interactions_at: dict[str, dict[int, None]] = {}
+        self.whole: dict[Held, None] = {}
+        self.placed: dict[Held, dict[int, None]] = {}
 
     def regions(self) -> set[int]:
-        held = (*self.attributes_at.values(), *self.interactions_at.values())
-        return {region for regions in held for region in regions}
+        return {region for regions in self.placed.values() for region in regions}
 
     def declare(self, service: str, name: str, items: Iterable[str] | None, region: int | None) -> None:
-        begins = not service.startswith("unsubscribe")
         if "directed" in service or "subscribe" not in service:
             return
+        begins = not service.startswith("unsubscribe")
         if "interaction_class" in service:
+            wanted = [(name, "")]
+        elif service == "unsubscribe_object_class":
+            wanted = [(cls, item) for cls, item in self.whole if cls == name and item]
+        else:
+            wanted = [(name, item) for item in items or ()]
+        for one in wanted:
             if service.endswith("with_regions"):
-                _hold(self.interactions_at, name, region, begins)
+                self._place(one, region, begins)
             elif begins:
-                self.interactions[name] = None
+                self.whole[one] = None
             else:
-                self.interactions.pop(name, None)
+                self.whole.pop(one, None)
+
+    def _place(self, one: Held, region: int | None, begins: bool) -> None:
+        if region is None:
             return
-        every = service == "unsubscribe_object_class"
-        wanted = [item for cls, item in self.attributes if cls == name] if every else list(items or ())
-        for item in wanted:
-            if service.endswith("with_regions"):
-                _hold(self.attributes_at, (name, item), region, begins)
-            elif begins:
-                self.attributes[name, item] = None
-            else:
-                self.attributes.pop((name, item), None)
+        if begins:
+            self.placed.setdefault(one, {})[region] = None
+        elif one in self.placed:
+            self.placed[one].pop(region, None)
+            if not self.placed[one]:
+                del self.placed[one]
 
     def cover(self, spaces: Spaces, cells: Cells, regions: Mapping[int, Bounds]) -> Cover:
         found: dict[int, dict[bytes, Ints]] = {}
@@ -69,36 +70,22 @@ class _Wishes:
         def listen(number: int, box: Ints) -> None:
             found.setdefault(number, {})[box.tobytes()] = box
 
-        for cls, item in self.attributes:
-            space = spaces.of_attribute(cls, item)
-            if space is not None:
-                listen(space.number, cells.whole(space.number))
-        for (cls, item), held in self.attributes_at.items():
-            space = spaces.of_attribute(cls, item)
-            for region in held:
-                if space is not None and region in regions:
-                    listen(space.number, cells.box(space.number, regions[region]))
-        for cls in self.interactions:
-            for space in spaces.heard(cls):
-                if space is not None:
-                    listen(space.number, cells.whole(space.number))
-        for cls, held in self.interactions_at.items():
-            for space in spaces.heard(cls):
+        for one in self.whole:
+            for number in _spaces(spaces, one):
+                listen(number, cells.whole(number))
+        for one, held in self.placed.items():
+            for number in _spaces(spaces, one):
                 for region in held:
-                    if space is not None and region in regions:
-                        listen(space.number, cells.box(space.number, regions[region]))
+                    if region in regions:
+                        listen(number, cells.box(number, regions[region]))
         return {number: np.stack([boxes[key] for key in sorted(boxes)]) for number, boxes in found.items()}
 
 
-def _hold(held: dict[Held, dict[int, None]], key: Held, region: int | None, begins: bool) -> None:
-    if region is None:
-        return
-    if begins:
-        held.setdefault(key, {})[region] = None
-    elif key in held:
-        held[key].pop(region, None)
-        if not held[key]:
-            del held[key]
+def _spaces(spaces: Spaces, one: Held) -> list[int]:
+    """The numbers of those that it travels in, classes below included."""
+    cls, item = one
+    travels = [spaces.of_attribute(cls, item)] if item else spaces.heard(cls)
+    return [space.number for space in travels if space is not None]
 
 
 def read_listening(rows: Iterable[RecordedRow], spaces: Spaces, cells: Cells) -> Listening:
@@ -132,7 +119,9 @@ class _ListeningReader:
         if federate not in self.federates:
             return []
         if kind in ("resign", "lost"):
-            self._end(federate, row["epoch_ns"])
+            listener = self.federates.pop(federate).listener
+            self._begin(listener, row["epoch_ns"], None)
+            self.left.append(listener)
             return []
         if kind == "declare":
             self.federates[federate].declare(row["service"] or "", row["class"], row["items"], row["region"])
@@ -145,11 +134,6 @@ class _ListeningReader:
         elif row["service"] == "delete_region":
             self.regions.pop(region, None)
         return [one for one, wishes in self.federates.items() if region in wishes.regions()]
-
-    def _end(self, federate: int, time: int) -> None:
-        listener = self.federates.pop(federate).listener
-        self._begin(listener, time, None)
-        self.left.append(listener)
 
     def _note(self, federate: int, time: int) -> None:
         wishes = self.federates[federate]
@@ -171,12 +155,7 @@ class _ListeningReader:
 
 
 def _bounds(row: RecordedRow) -> Bounds:
-    return {
-        name: (lower, upper)
-        for name, lower, upper in zip(
-            row["dimensions"] or (), row["lower"] or (), row["upper"] or (), strict=True
-        )
-    }
+    return {name: (lower, upper) for name, lower, upper in bounds_of(row)}
 
 
 def _same(one: Cover | None, other: Cover) -> bool:

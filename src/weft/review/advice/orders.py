@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from weft.review.advice.told import OrderData, PairData
+
 ORDERED = ("CO", "CT", "TSO")
 
 
@@ -33,74 +35,39 @@ class ClassTraffic:
     held: int = 0
     held_ns: int = 0
 
-    def messages(self) -> int:
-        return sum(self.orders.values())
 
+def advise(classes: Mapping[str, ClassTraffic], causes: Mapping[tuple[str, str], int]) -> list[OrderData]:
+    """For each class that has an order, whether it could do without, and what that would save.
 
-@dataclass(frozen=True)
-class ClassPair:
-    """A way from the first class to the second; `times`: how often directly, 0 where only by others between."""
-
-    first: str
-    second: str
-    times: int
-
-
-@dataclass(frozen=True)
-class OrderAdvice:
-    """For one class that has an order: whether it could do without, and what that would save."""
-
-    name: str
-    order: str
-    messages: int
-    control_per_message: float
-    payload_per_message: float
-    held: int
-    held_ms: float
-    could_use_ro: bool
-    reasons: tuple[ClassPair, ...]
-    saved_bytes: int
-
-
-def advise(classes: Mapping[str, ClassTraffic], causes: Mapping[tuple[str, str], int]) -> list[OrderAdvice]:
-    """`causes`: how many messages of the second class were sent while one of the first was being handled."""
+    `causes`: how many messages of the second class were sent while one of the first was being handled.
+    """
     ways = _ways(classes, causes)
     found = []
-    for _, one in sorted(classes.items()):
-        for order in ORDERED:
-            count = one.orders.get(order, 0)
-            if count:
-                found.append(_advice(one, order, count, classes, ways, causes))
+    for name, one in sorted(classes.items()):
+        pairs: list[PairData] = [
+            {"cause": first, "effect": second, "times": causes.get((first, second), 0)}
+            for first, second in sorted(_reasons(name, classes, ways))
+        ]
+        found += [_advice(one, order, pairs) for order in ORDERED if one.orders.get(order)]
     return found
 
 
-def _advice(
-    one: ClassTraffic,
-    order: str,
-    count: int,
-    classes: Mapping[str, ClassTraffic],
-    ways: set[tuple[str, str, bool]],
-    causes: Mapping[tuple[str, str], int],
-) -> OrderAdvice:
-    reasons = tuple(
-        ClassPair(first, second, causes.get((first, second), 0))
-        for first, second in sorted(_reasons(one.name, classes, ways))
-    )
+def _advice(one: ClassTraffic, order: str, pairs: list[PairData]) -> OrderData:
+    count, control = one.orders[order], one.control.get(order, 0)
     waited = order == "TSO" and one.held > 0
-    control = one.control.get(order, 0)
-    free = not reasons and not waited
-    return OrderAdvice(
-        one.name,
-        order,
-        count,
-        control / count,
-        one.payload / max(1, one.messages()),
-        one.held,
-        one.held_ns / one.held / 1e6 if one.held else 0.0,
-        free,
-        reasons,
-        control if free else 0,
-    )
+    free = not pairs and not waited
+    return {
+        "class": one.name,
+        "order": order,
+        "messages": count,
+        "control_bytes_per_message": round(control / count, 2),
+        "payload_bytes_per_message": round(one.payload / max(1, sum(one.orders.values())), 2),
+        "held": one.held,
+        "held_ms": round(one.held_ns / one.held / 1e6, 3) if one.held else 0.0,
+        "could_use_RO": free,
+        "saved_bytes": control if free else 0,
+        "pairs": pairs,
+    }
 
 
 def _reasons(

@@ -22,7 +22,8 @@ from weft.model.records import RangeBounds, Source
 from weft.review.advice.batches import Model, model_cells, model_spaces
 from weft.review.advice.cells import layout_of
 from weft.review.advice.grid import TrafficCounts
-from weft.review.kernels.records import RecordedRow
+from weft.review.kernels.records import Bounds, bounds_of
+from weft.review.kernels.records import RecordedRow as Row
 
 COLUMNS = ("epoch_ns", "node", "seq", "kind", "service", "federate", "source", "class", "object", "items", "region",
            "dimensions", "lower", "upper", "boxes")  # fmt: skip
@@ -32,8 +33,6 @@ FEDERATION = "replay"
 LEAVE = ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST
 PROGRESS = 1000  # messages
 
-Row = RecordedRow
-Bounds = tuple[tuple[str, int, int], ...]
 Key = tuple[str, int | None]
 """An object instance by its class and recorded number, or an interaction class."""
 
@@ -45,10 +44,6 @@ class _Place(NamedTuple):
     regions: tuple[RegionHandle, ...] = ()
     where: Mapping[str, tuple[int, ...]] = {}
     """The numbers of the boxes of each attribute that has some."""
-
-    def is_like(self, boxes: Sequence[Bounds], where: Mapping[str, tuple[int, ...]]) -> bool:
-        """Need its regions only be moved?"""
-        return where == self.where and list(map(_names, boxes)) == list(map(_names, self.boxes))
 
 
 class _Seat:
@@ -77,7 +72,6 @@ class Replay:
         self.home = home
         self.counts = TrafficCounts()
         self.messages = 0
-        self.skipped: dict[str, int] = {}
         self._seats: dict[int, _Seat] = {}
         self._bounds: dict[int, Bounds] = {}
         self._founder = network.at(home).connect()
@@ -100,8 +94,7 @@ class Replay:
         joining = (FEDERATION, "replay", str(row["federate"]), ())
         answer = connection.call("join_federation_execution", joining)
         assert isinstance(answer, tuple)
-        handle = answer[0]
-        self._seats[row["federate"]] = _Seat(connection, row["node"], handle)
+        self._seats[row["federate"]] = _Seat(connection, row["node"], answer[0])
         self.network.settle()
 
     def _resign(self, row: Row) -> None:
@@ -116,13 +109,11 @@ class Replay:
         if seat is None or "subscribe" not in service or "directed" in service:
             return
         self.network.settle()
-        if "interaction_class" in service:
-            what: tuple[object, ...] = (self._handle(seat, "interaction_class", row["class"]),)
-        else:
-            what = (self._handle(seat, "object_class", row["class"]),)
+        kind = "interaction_class" if "interaction_class" in service else "object_class"
+        what: tuple[object, ...] = (self._handle(seat, kind, row["class"]),)
         if service.endswith("with_regions"):
             regions = frozenset([self._subscribed_region(seat, row)])
-            if "interaction_class" in service:
+            if kind == "interaction_class":
                 what = (*what, regions)
             else:
                 what = (*what, [(self._attributes(seat, row["class"], row["items"] or ()), regions)])
@@ -132,7 +123,7 @@ class Replay:
         self.network.settle()
 
     def _region(self, row: Row) -> None:
-        bounds = _bounds(row)
+        bounds = bounds_of(row)
         if not bounds:  # just created, or deleted
             return
         number = row["region"] or 0
@@ -146,10 +137,7 @@ class Replay:
     def _send(self, row: Row) -> None:
         seat = self._seats.get(row["source"] or 0)
         if seat is None:
-            self.skipped["of federates whose joining was not recorded"] = (
-                self.skipped.get("of federates whose joining was not recorded", 0) + 1
-            )
-            return
+            return  # its joining was not recorded
         self.messages += 1
         if row["class"] in self.spaces.model.interaction_classes:
             self._send_interaction(seat, row)
@@ -163,7 +151,7 @@ class Replay:
         if row["class"] not in seat.published:
             seat.published.add(row["class"])
             seat.call("publish_interaction_class", handle)
-        bounds = _bounds(row)
+        bounds = bounds_of(row)
         if not bounds:
             seat.call("send_interaction", handle, {}, b"")
             return
@@ -222,7 +210,7 @@ class Replay:
 
         Where a row does not tell whose they are, all attributes have those of their spaces, also those it does not send.
         """
-        bounds = _bounds(row)
+        bounds = bounds_of(row)
         names, cells = _names(bounds), model_cells(self.model)
         found: dict[str, tuple[int, ...]] = {}
         if row["boxes"]:
@@ -253,7 +241,8 @@ class Replay:
         """Regions for these boxes: those there are, moved, or new ones."""
         before = seat.places.get(key, _Place())
         regions = before.regions
-        if not before.is_like(boxes, where):
+        like = where == before.where and list(map(_names, boxes)) == list(map(_names, before.boxes))
+        if not like:
             regions = tuple(self._new_region(seat, box) for box in boxes)
             before = _Place()
         if before.boxes != tuple(boxes):
@@ -282,7 +271,7 @@ class Replay:
     def _subscribed_region(self, seat: _Seat, row: Row) -> RegionHandle:
         number = row["region"] or 0
         if number not in seat.regions:
-            bounds = _bounds(row) or self._bounds.get(number, ())
+            bounds = bounds_of(row) or self._bounds.get(number, ())
             seat.regions[number] = self._new_region(seat, bounds)
             self._move(seat, [seat.regions[number]], [bounds])
         return seat.regions[number]
@@ -305,21 +294,11 @@ class Replay:
         federation = self.network.node(seat.node).federations[FEDERATION]
         federation.count_up()
         for counts in federation.members[seat.handle].traffic.channels.values():
-            for mine, number in (
-                (self.counts.sent, counts.sent),
-                (self.counts.copies, counts.copies),
-                (self.counts.received, counts.received),
-                (self.counts.wanted, counts.wanted),
-            ):
-                mine[federate] = mine.get(federate, 0) + number
+            for name in ("sent", "copies", "received", "wanted"):
+                mine = getattr(self.counts, name)
+                mine[federate] = mine.get(federate, 0) + getattr(counts, name)
         seat.call("resign_federation_execution", LEAVE)
         self.network.settle()
-
-
-def _bounds(row: Row) -> Bounds:
-    if not row["dimensions"] or not row["lower"] or not row["upper"]:
-        return ()
-    return tuple(zip(row["dimensions"], row["lower"], row["upper"], strict=True))
 
 
 def _names(bounds: Bounds) -> list[str]:
@@ -345,7 +324,8 @@ def replay_strategy(
     say: Callable[[str], None],
 ) -> TrafficCounts:
     """What the nodes count under a RID file."""
-    network = SimulatedNetwork(_home_first(nodes, home), 1, None, rid)
+    home_first = list(dict.fromkeys([home, *nodes]))
+    network = SimulatedNetwork(home_first, 1, None, rid)
     return Replay(model, network, home).run(rows, say)
 
 
@@ -356,10 +336,6 @@ def replay_domains(
     network = _Watched(topology)
     Replay(model, network, home).run(rows, say)
     return network.cost
-
-
-def _home_first(nodes: Sequence[str], home: str) -> list[str]:
-    return list(dict.fromkeys([home, *nodes]))
 
 
 class _Watched(FabricNetwork):

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from weft.interest.ddm_settings import EXACT, GRID, LAST_MULTICAST, MULTICAST, SIMPLE, SPACE, DdmSettings
+from weft.interest.cell_settings import write_cell_settings
+from weft.interest.ddm_settings import (
+    EXACT,
+    GRID,
+    LAST_MULTICAST,
+    MULTICAST,
+    OFF,
+    SIMPLE,
+    SPACE,
+    SYNCHRONIZED,
+    DdmSettings,
+)
 from weft.interest.spaces import Space, Spaces
 from weft.review.advice.cells import SIZES
 from weft.review.advice.grid import partitions
 
 MOST_CHANNELS = 65_535  # that a RID file may ask for
-ALL_SHAPES = (
-    64  # grids of a space of different numbers in each dimension: if there are no more, all are tried
-)
+ALL_SHAPES = 64
+"""Grids of a space of different numbers in each dimension: if there are no more, all are tried."""
 SLACK = 0.01
 """Of what can be saved at all: a coarser grid is taken if it saves so much less, at most."""
 
@@ -64,16 +75,9 @@ def shapes(space: Space, most: int) -> list[tuple[int, ...]]:
     return [
         shape
         for shape in dict.fromkeys(made)
-        if _product(shape) <= most
+        if math.prod(shape) <= most
         and all(count == 1 or count <= limit for count, limit in zip(shape, limits, strict=True))
     ]
-
-
-def _product(shape: tuple[int, ...]) -> int:
-    found = 1
-    for count in shape:
-        found *= count
-    return found
 
 
 def with_shapes(base: DdmSettings, spaces: Spaces, chosen: Mapping[int, tuple[int, ...]]) -> DdmSettings:
@@ -122,25 +126,23 @@ EFFORT = {SIMPLE: 0, SPACE: 1, GRID: 2, EXACT: 3}
 
 def best(tried: Sequence[Tried]) -> Tried:
     """The least effort among those that save nearly as much as can be saved."""
-    least = min(one.cost() for one in tried)
-    most = max(one.cost() for one in tried)
-    bound = least + SLACK * (most - least)
-    good = [one for one in tried if one.cost() <= bound]
-    return min(good, key=lambda one: (EFFORT[one.setting.strategy], one.partitions, one.cost()))
+    return min(_good(tried), key=lambda one: (EFFORT[one.setting.strategy], one.partitions, one.cost()))
+
+
+def best_shape(tried: Sequence[tuple[tuple[int, ...], Tried]]) -> tuple[int, ...]:
+    good = _good([one for _, one in tried])
+    return min((one.partitions, one.cost(), shape) for shape, one in tried if one in good)[2]
+
+
+def _good(tried: Sequence[Tried]) -> list[Tried]:
+    least, most = (of(one.cost() for one in tried) for of in (min, max))
+    return [one for one in tried if one.cost() <= least + SLACK * (most - least)]
 
 
 def better(old: Tried, new: Tried) -> Tried:
     """A change has to pay: what the run had is kept if it costs no more; groups and links cannot be compared."""
     comparable = old.setting.best_effort == new.setting.best_effort
     return old if comparable and old.cost() <= new.cost() else new
-
-
-def best_shape(tried: Sequence[tuple[tuple[int, ...], Tried]]) -> tuple[int, ...]:
-    least = min(one.cost() for _, one in tried)
-    most = max(one.cost() for _, one in tried)
-    bound = least + SLACK * (most - least)
-    good = [(one.partitions, one.cost(), shape) for shape, one in tried if one.cost() <= bound]
-    return min(good)[2]
 
 
 def describe(setting: DdmSettings, spaces: Spaces) -> str:
@@ -164,6 +166,9 @@ def write_rid(setting: DdmSettings, spaces: Spaces, comments: Sequence[str] = ()
     inner = [f"(BestEffortChannelType {setting.best_effort})", f"(ReliableChannelType {setting.reliable})"]
     if setting.tbound:
         inner.append(f"(TboundAhead {setting.tbound!r})")
+    inner += write_cell_settings(setting.cells)
+    if setting.declarations != OFF:
+        inner.append(f"({SYNCHRONIZED} {setting.declarations})")
     if setting.strategy == GRID:
         inner += _grid_options(setting, spaces)
     lines += [f"      {line}" for line in inner]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from weft.channel import After, RtInfo, SchedulePlan, plan
 from weft.channel.scheduling.analysis import NANO, Task, response_time
@@ -116,7 +116,9 @@ def as_recorded(
         for one in measured
         if made[one.operation].period
     ]
-    ranked = _unlike(tasks)
+    # Equal ranks are served in the order of arrival: each is taken for the last of its equals, the worst for it.
+    ordered = sorted(tasks, key=lambda task: (task.rank, task.deadline, task.name))
+    ranked = [replace(task, sub=at) for at, task in enumerate(ordered)]
     found: dict[str, tuple[float | None, bool]] = {}
     for task in ranked:
         response = response_time(task, ranked, preemptive)
@@ -125,15 +127,6 @@ def as_recorded(
 
 
 NO_PRIORITY = 255  # what nothing was said of comes last
-
-
-def _unlike(tasks: list[Task]) -> list[Task]:
-    """Equal ranks are served in the order of arrival: each is taken for the last of its equals, the worst for it."""
-    made = []
-    ordered = sorted(tasks, key=lambda task: (task.rank, task.deadline, task.name))
-    for at, task in enumerate(ordered):
-        made.append(Task(task.name, task.worst, task.streams, task.deadline, task.priority, at))
-    return made
 
 
 # --- what a plan does to recorded work --------------------------------------------------------------------------------

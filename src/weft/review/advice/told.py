@@ -73,6 +73,8 @@ class ScheduleData(NoAdvice, total=False):
 
 
 class PairData(TypedDict):
+    """A way from the one class to the other; `times`: how often directly, 0 where only by others between."""
+
     cause: str
     effect: str
     times: int

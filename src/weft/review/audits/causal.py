@@ -7,26 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 import numpy as np
+import pyarrow as pa
 
 from weft.review.audits import pick
 from weft.review.audits.context import Context, Result
 from weft.review.audits.near import blocks_of, rows_in
+from weft.review.kernels import arrow
 from weft.review.kernels import causal as kernel
 from weft.review.kernels.log_scan import LateMessage, LogScan
 from weft.review.kernels.overtaking import Overtaking, Stretch
 from weft.review.kernels.pieces import Array, by_value, split
 from weft.review.kernels.records import Violation
-from weft.review.spark import arrow
-from weft.review.spark.tasks import Frame, RunPart, Work, in_order, read_part, spread
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from weft.review.spark.tasks import Frame, RunPart, Work, counted, in_order, read_part, spread
 
 PATIENCE = 5_000_000_000  # ns by which the clocks of machines may differ
-SEQUENCER = pick.SEQUENCER
 LATE, CARRY, FLAGGED = "late", "carry", "flagged"
 PIECES = (
     "what string, node string, federate bigint, seq bigint, last bigint, process bigint, source bigint, message bigint, "
@@ -35,11 +32,8 @@ PIECES = (
 SCANNED = "federate bigint, source bigint, message bigint, after_source bigint, after bigint"
 LOOK = ("is_send", "federate", "source", "message")
 KEY = ("federate", "source", "message")
-WITNESS = (*KEY, "after_source", "after")
-FOUND = (
-    "federate bigint, source bigint, message bigint, after_source bigint, after bigint, class string, order string, "
-    "after_class string, after_order string, unsure boolean"
-)
+FOUND = f"{SCANNED}, class string, order string, after_class string, after_order string, unsure boolean"
+MARKED = f"is_send boolean, {FOUND}"
 
 
 class _Flag(TypedDict):
@@ -70,37 +64,19 @@ def audit(context: Context) -> Result:
         )
     pieces = spread(context.session, works, PIECES)
     told = pieces.repartition("node", "federate").mapInArrow(fold, PIECES).persist()
-    counts = _counts(told, "what")
+    counts = counted(told, "what string")
     if not counts:
         return Result(0, [], figures={"by_order": {}})
     found = told.mapInArrow(partial(of_kind, LATE, FOUND), FOUND)
-    if counts.get(FLAGGED):
+    if counts[(FLAGGED,)]:
         flags = told.mapInArrow(partial(of_kind, FLAGGED, PIECES), PIECES).toArrow().to_pylist()
         found = found.unionByName(_late_by_earlier(context, flags))
     # Found both ways, or in several pieces: of what it came after, always the same is told.
     found = found.repartition(*KEY).mapInArrow(first_of_each, FOUND).persist()
     named = _with_orders(context, found).mapInArrow(partial(asked, context.orders), FOUND).persist()
     named = context.trusted(named, FOUND)
-    result = context.result(named, FOUND, KEY)
-    result.figures["by_order"] = _counts(named, "order")
-    return result
-
-
-def _counts(frame: Frame, name: str) -> dict[str, int]:
-    told = frame.mapInArrow(partial(count_by, name), "name string, count bigint").toArrow()
-    found: dict[str, int] = {}
-    for row in told.to_pylist():
-        found[row["name"]] = found.get(row["name"], 0) + row["count"]
-    return found
-
-
-def count_by(name: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    schema = arrow.schema_of("name string, count bigint")
-    for batch in batches:
-        codes, texts = arrow.words(batch, name)
-        values, counts = np.unique(codes, return_counts=True)
-        names = [*texts, ""]
-        yield arrow.made({"name": [names[value] for value in values], "count": counts}, schema)
+    by_order = {str(order or ""): count for (order,), count in counted(named, "order string").items()}
+    return context.result(named, FOUND, KEY, {"by_order": by_order})
 
 
 def of_kind(what: str, schema: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -108,10 +84,7 @@ def of_kind(what: str, schema: str, batches: Iterator[pa.RecordBatch]) -> Iterat
     wanted = arrow.schema_of(schema)
     for batch in batches:
         chosen = pick.filtered(batch, arrow.is_one_of(batch, "what", what))
-        columns = {name: chosen.column(name) for name in wanted.names if name in chosen.schema.names}
-        if "unsure" in wanted.names:
-            columns["unsure"] = np.zeros(len(chosen), bool)
-        yield arrow.made(columns, wanted)
+        yield arrow.fitted(chosen, wanted, unsure=np.zeros(len(chosen), bool))
 
 
 def first_of_each(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -135,25 +108,22 @@ def asked(orders: tuple[str, ...], batches: Iterator[pa.RecordBatch]) -> Iterato
 def _with_orders(context: Context, found: Frame) -> Frame:
     """Which order the late message and the one before it were sent in, and of which classes they are."""
     swapped = found.mapInArrow(partial(renamed, "after_", ""), FOUND)
-    rows = (
-        rows_in(context, blocks_of(found, swapped))
-        .mapInArrow(sends_as_found, f"is_send boolean, {FOUND}")
-        .persist()
-    )
-    marked = f"is_send boolean, {FOUND}"
+    near = rows_in(context, blocks_of(found, swapped))
+    rows = near.mapInArrow(partial(marked, True), MARKED).persist()
     for prefix in ("", "after_"):
         keys = (f"{prefix}source", "after" if prefix else "message")
-        sends = rows if not prefix else rows.mapInArrow(partial(renamed, "", "after_"), marked)
-        both = found.mapInArrow(partial(mark, False), marked).unionByName(sends)
+        sends = rows if not prefix else rows.mapInArrow(partial(renamed, "", "after_"), MARKED)
+        both = found.mapInArrow(partial(marked, False), MARKED).unionByName(sends)
         found = both.repartition(*keys).mapInArrow(partial(attach, prefix), FOUND)
     return found
 
 
-def mark(is_send: bool, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    schema = arrow.schema_of(f"is_send boolean, {FOUND}")
+def marked(is_send: bool, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """What was found; or of rows near it the sends, which have some of its columns."""
+    schema = arrow.schema_of(MARKED)
     for batch in batches:
-        columns = {name: batch.column(name) for name in batch.schema.names}
-        yield arrow.made({"is_send": np.full(len(batch), is_send), **columns}, schema)
+        chosen = pick.of_kinds(batch, "send") if is_send else batch
+        yield arrow.fitted(chosen, schema, is_send=np.full(len(chosen), is_send))
 
 
 def renamed(before: str, after: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -164,14 +134,6 @@ def renamed(before: str, after: str, batches: Iterator[pa.RecordBatch]) -> Itera
             columns[after + name] = batch.column(before + name)
         columns["after" if after else "message"] = batch.column("after" if before else "message")
         yield arrow.made(columns, batch.schema)
-
-
-def sends_as_found(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    schema = arrow.schema_of(f"is_send boolean, {FOUND}")
-    for batch in batches:
-        sends = pick.filtered(batch, arrow.is_one_of(batch, "kind", "send"))
-        columns = {name: sends.column(name) for name in ("source", "message", "class", "order")}
-        yield arrow.made({"is_send": np.full(len(sends), True), **columns}, schema)
 
 
 def attach(prefix: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -211,17 +173,14 @@ def _bounded(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
 def fold(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """For mapInArrow, all rows of a destination together: late ones, and pieces with a message that something delivered in
     an earlier piece comes after."""
-    import pyarrow as pa
-
     given = list(batches)
     if not given:
         return
     table = pa.Table.from_batches(given)
-    rows = arrow.is_one_of(table, "what", LATE)
-    yield from pick.filtered(table, rows).to_batches()
+    yield from pick.filtered(table, arrow.is_one_of(table, "what", LATE)).to_batches()
     carried = pick.filtered(table, arrow.is_one_of(table, "what", CARRY))
     if len(carried):
-        yield arrow.made_of_rows(_flagged(carried), pieces_schema())
+        yield arrow.made_of_rows(_flagged(carried), arrow.schema_of(PIECES))
 
 
 def _flagged(carried: pa.Table) -> list[_Flag]:
@@ -250,15 +209,13 @@ def _late_by_earlier(context: Context, flags: list[_Flag]) -> Frame:
     works = [partial(late_by_earlier, context.orders, part, flags) for part in parts]
     late = spread(context.session, works, PIECES).toArrow().to_pylist()
     wanted = {tuple(row[name] for name in KEY) for row in late}
-    again = spread(
-        context.session, [partial(delivered_of, context.orders, one, wanted) for one in context.parts], PIECES
-    ).toArrow()
+    works = [partial(delivered_of, context.orders, one, wanted) for one in context.parts]
     first: dict[tuple[int, ...], int] = {}
-    for row in again.to_pylist():
+    for row in spread(context.session, works, PIECES).toArrow().to_pylist():
         key = tuple(row[name] for name in KEY)
         first[key] = min(row["seq"], first.get(key, row["seq"]))
     kept = [
-        {**{name: row[name] for name in WITNESS}, "unsure": False}
+        {**{name: row[name] for name in arrow.names_of(SCANNED)}, "unsure": False}
         for row in late
         if first[tuple(row[name] for name in KEY)] >= row["seq"]
     ]
@@ -270,7 +227,7 @@ def handed(rows: list[dict[str, object]]) -> Iterator[pa.RecordBatch]:
 
 
 def late_by_earlier(orders: tuple[str, ...], part: RunPart, flags: list[_Flag]) -> Iterator[pa.RecordBatch]:
-    schema = pieces_schema()
+    schema = arrow.schema_of(PIECES)
     mine = [flag for flag in flags if flag["node"] == part.node]
     for table in read_part(part, pick.STAMPED, partial(pick.stamped, orders)):
         seq, federate, process = (arrow.numbers(table, name) for name in ("seq", "federate", "process"))
@@ -298,7 +255,7 @@ def _own(table: pa.Table, process: Array) -> Array:
 def delivered_of(
     orders: tuple[str, ...], part: RunPart, wanted: set[tuple[int, int, int]]
 ) -> Iterator[pa.RecordBatch]:
-    schema = pieces_schema()
+    schema = arrow.schema_of(PIECES)
     for table in read_part(part, pick.STAMPED, partial(pick.stamped, orders)):
         keys = zip(*(arrow.numbers(table, name).tolist() for name in KEY), strict=True)
         rows = np.fromiter((key in wanted for key in keys), bool, len(table))
@@ -308,19 +265,15 @@ def delivered_of(
 
 def judge_pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """For mapInArrow: rows of late deliveries, and for each piece, destination and process what is to be carried."""
-    schema = pieces_schema()
+    schema = arrow.schema_of(PIECES)
     for batch in batches:
-        file, seq = arrow.numbers(batch, "file"), arrow.numbers(batch, "seq")
+        seq = arrow.numbers(batch, "seq")
         columns = {name: arrow.numbers(batch, name) for name in ("federate", "process", "source", "message")}
         nodes, names = arrow.words(batch, "node")
-        for piece in split(file, seq):
+        for piece in split(seq):
             part = batch.slice(piece.start, piece.stop - piece.start)
             inside = {name: column[piece] for name, column in columns.items()}
             yield from _judge_piece(part, seq[piece], inside, names[nodes[piece.start]], schema)
-
-
-def pieces_schema() -> pa.Schema:
-    return arrow.schema_of(PIECES)
 
 
 def _judge_piece(
@@ -340,35 +293,27 @@ def _judge_piece(
         own = vectors[np.arange(len(rows)), places]
         late, carry = kernel.late_deliveries(places, own, vectors)
         message = columns["message"][rows]
-        if len(late.places):
-            yield arrow.made(
-                {
-                    "what": [LATE] * len(late.places),
-                    "node": [node] * len(late.places),
-                    "federate": [federate] * len(late.places),
-                    "seq": seq[rows][late.places],
-                    "source": sources[late.places],
-                    "message": message[late.places],
-                    "after_source": sources[late.after],
-                    "after": message[late.after],
-                },
-                schema,
-            )
-        yield arrow.made(
-            {
-                "what": [CARRY] * len(processes),
-                "node": [node] * len(processes),
-                "federate": [federate] * len(processes),
-                "seq": np.full(len(processes), seq[rows[0]]),
-                "last": np.full(len(processes), seq[rows[-1]]),
-                "process": processes,
-                "most": carry.most,
-                "after_source": sources[carry.by],
-                "after": message[carry.by],
-                "least": carry.least,
-            },
-            schema,
-        )
+        found = {
+            "seq": seq[rows][late.places],
+            "source": sources[late.places],
+            "message": message[late.places],
+            "after_source": sources[late.after],
+            "after": message[late.after],
+        }
+        carried = {
+            "seq": np.full(len(processes), seq[rows[0]]),
+            "last": np.full(len(processes), seq[rows[-1]]),
+            "process": processes,
+            "most": carry.most,
+            "after_source": sources[carry.by],
+            "after": message[carry.by],
+            "least": carry.least,
+        }
+        for what, told in ((LATE, found), (CARRY, carried)):
+            common = {"what": what, "node": node, "federate": federate}
+            many = len(told["seq"])
+            if many:
+                yield arrow.made({**{name: [one] * many for name, one in common.items()}, **told}, schema)
 
 
 # By the log
@@ -376,7 +321,7 @@ def _judge_piece(
 
 def scan_log(orders: tuple[str, ...], parts: list[RunPart]) -> Iterator[pa.RecordBatch]:
     """Everything in one task, in the order of the clock: first whole columns, then one by one what these cannot settle."""
-    schema = pieces_schema()
+    schema = arrow.schema_of(PIECES)
     look = Overtaking()
     for table in _log(orders, parts):
         look.feed(*(arrow.numbers(table, name) for name in LOOK))

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from weft.review.audits.survey import ACTING as ACTING
 from weft.review.audits.survey import RTI as RTI
 from weft.review.audits.survey import MemberStay, Seen, survey
+from weft.review.kernels import arrow
 from weft.review.kernels.records import AuditFigures, Violation
 from weft.review.quality import CLOCK, WRONG
-from weft.review.spark import arrow
 from weft.review.spark.reading import Opened
 from weft.review.spark.tasks import Frame, RunPart, lives_of, parts_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 NUMBER, CLOCK_COLUMN = "command", "epoch_ns"
@@ -69,9 +71,7 @@ class Context:
 
     def reopen(self, opened: Opened) -> None:
         """Other files, or the same with another clock: what was found out before is forgotten."""
-        kept = {
-            name: self.__dict__[name] for name in ("session", "rows", "witnesses", "orders", "rows_per_part")
-        }
+        kept = {one.name: self.__dict__[one.name] for one in fields(self)}
         self.__dict__.clear()
         self.__dict__.update(kept, opened=opened)
 
@@ -90,6 +90,16 @@ class Context:
     @cached_property
     def parts(self) -> list[RunPart]:
         return parts_of(self.opened.run, self.rows_per_part)
+
+    def parts_with(self, *kinds: str) -> list[RunPart]:
+        """Those that have rows of these kinds."""
+        both = zip(self.parts, self.survey, strict=True)
+        return [part for part, seen in both if any(seen.kinds[kind] for kind in kinds)]
+
+    @property
+    def time_type(self) -> str:
+        """Of logical time, in Spark's words."""
+        return arrow.time_type(self.opened.time_column)
 
     @cached_property
     def survey(self) -> list[Seen]:
@@ -153,8 +163,17 @@ class Context:
 
     @property
     def grant_slack(self) -> int:
-        """By how much the clocks of nodes may differ, ns."""
-        return 0 if _one_clock(self) else CLOCKS_DIFFER
+        """By how much the clocks of nodes may differ, ns.
+
+        Nodes on one machine have one clock: then the difference of the two clocks that each writes is the same.
+        """
+        sums: dict[str, tuple[float, int]] = dict.fromkeys(self.nodes, (0.0, 0))
+        for seen in self.survey:
+            total, count = sums[seen.node]
+            sums[seen.node] = total + seen.offset[0], count + seen.offset[1]
+        known = [total / count for total, count in sums.values() if count]
+        one_clock = len(sums) == 1 or (len(known) == len(sums) and max(known) - min(known) < SAME_CLOCK)
+        return 0 if one_clock else CLOCKS_DIFFER
 
     def trusted(self, found: Frame, schema: str) -> Frame:
         """The same, with what leans on rows that are missing, or not to be trusted, marked as unsure."""
@@ -245,16 +264,6 @@ def doubted(
         yield arrow.made_of_rows(rows, batch.schema)
 
 
-def _one_clock(context: Context) -> bool:
-    """Nodes on one machine have one clock: then the difference of the two clocks that each writes is the same."""
-    sums: dict[str, tuple[float, int]] = dict.fromkeys(context.nodes, (0.0, 0))
-    for seen in context.survey:
-        total, count = sums[seen.node]
-        sums[seen.node] = total + seen.offset[0], count + seen.offset[1]
-    known = [total / count for total, count in sums.values() if count]
-    return len(sums) == 1 or (len(known) == len(sums) and max(known) - min(known) < SAME_CLOCK)
-
-
 def _place(order: tuple[str, ...], row: dict[str, str | int]) -> list[tuple[bool, str | int]]:
     """What is not there comes first."""
     return [(row[name] is not None, row[name]) for name in order]
@@ -263,9 +272,6 @@ def _place(order: tuple[str, ...], row: dict[str, str | int]) -> list[tuple[bool
 def _first_ones(
     order: tuple[str, ...], many: int, schema: str, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     given = list(batches)
     wanted = arrow.schema_of(f"{schema}, times bigint")
     if not given:

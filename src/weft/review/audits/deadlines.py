@@ -5,41 +5,31 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 import numpy as np
+import pyarrow as pa
 
 from weft.review.audits import pick
 from weft.review.audits.context import Context, Result
+from weft.review.kernels import arrow
 from weft.review.kernels.pieces import Array, by_value
 from weft.review.kernels.ranks import percentiles, sample
 from weft.review.kernels.records import AuditFigures, DeadlineFigures, RecordedRow
-from weft.review.spark import arrow
-from weft.review.spark.tasks import RunPart, read_part, spread
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from weft.review.spark.tasks import RunPart, counted, read_part, spread
 
 PERCENTILES = (0.01, 0.05, 0.5, 0.95, 0.99)
 MS = 1e6
 ORDER = ("name", "node", "at_ns", "seq")
 KINDS = ("dispatch", "done", "miss")
-COLUMNS = (
-    *("node", "kind", "name", "operation", "priority", "source", "message", "seq", "mono_ns", "deadline_ns"),
-)
-CONSUMER = ("node", "name", "priority")
-MISSED = (
-    "node string, name string, operation string, priority int, deadline_ns bigint, source bigint, message bigint, "
-    "kind string, mono_ns bigint, seq bigint"
-)
-SAME = ("node", "name", "operation", "priority", "deadline_ns", "source", "message")
-FOUND = (
-    "node string, name string, operation string, priority int, deadline_ns bigint, source bigint, message bigint, "
-    "at_ns bigint, seq bigint, late_ns bigint, unsure boolean"
-)
-COUNTED = "node string, name string, priority int, count bigint"
+CONSUMER = "node string, name string, priority int"
+EVENT = "node string, name string, operation string, priority int, deadline_ns bigint, source bigint, message bigint"
+SAME = arrow.names_of(EVENT)
+MISSED = f"{EVENT}, kind string, mono_ns bigint, seq bigint"
+COLUMNS = arrow.names_of(MISSED)
+FOUND = f"{EVENT}, at_ns bigint, seq bigint, late_ns bigint, unsure boolean"
 FIGURES = (
-    "node string, name string, priority int, events bigint, begun bigint, busy string, missed bigint, "
+    f"{CONSUMER}, events bigint, begun bigint, busy string, missed bigint, "
     "count bigint, least bigint, most bigint, total string, sample array<bigint>"
 )
 
@@ -67,25 +57,15 @@ class _Told(_Measures):
 
 
 def audit(context: Context) -> Result:
-    parts = [
-        part
-        for part, seen in zip(context.parts, context.survey, strict=True)
-        if any(seen.kinds[kind] for kind in KINDS)
-    ]
+    parts = context.parts_with(*KINDS)
     if not parts:
         return Result(0, [], figures={"consumers": []}, idle="nothing was dispatched by priority or deadline")
     told = spread(context.session, [partial(measure, part) for part in parts], FIGURES).toArrow().to_pylist()
     if not any(row["missed"] for row in told):
-        return Result(0, [], figures={"consumers": _consumers(context, told, {})})
-    both = spread(context.session, [partial(misses, part) for part in parts], MISSED).repartition(
-        "node", "name"
-    )
-    missed = both.mapInArrow(once, FOUND).persist()
-    counts: dict[Consumer, int] = {}
-    for row in missed.mapInArrow(consumers, COUNTED).toArrow().to_pylist():
-        key = row["node"], row["name"], row["priority"]
-        counts[key] = counts.get(key, 0) + row["count"]
-    figures: AuditFigures = {"consumers": _consumers(context, told, counts)}
+        return Result(0, [], figures={"consumers": _consumers(context, told, Counter())})
+    both = spread(context.session, [partial(misses, part) for part in parts], MISSED)
+    missed = both.repartition("node", "name").mapInArrow(once, FOUND).persist()
+    figures: AuditFigures = {"consumers": _consumers(context, told, counted(missed, CONSUMER))}
     return context.result(context.trusted(missed, FOUND), FOUND, ORDER, figures)
 
 
@@ -94,18 +74,14 @@ def audit(context: Context) -> Result:
 
 def misses(part: RunPart) -> Iterator[pa.RecordBatch]:
     """What ended after its deadline, or was said to have missed it."""
-    import pyarrow as pa
-
-    names = [text.split()[0] for text in MISSED.split(", ")]
-    for table in read_part(part, COLUMNS, _late):
+    for table in read_part(part, COLUMNS, late):
         words = {name: table[name].cast(pa.string()) for name in ("node", "name", "operation", "kind")}
-        deadline = pa.array(
-            arrow.numbers(table, "deadline_ns"), mask=arrow.numbers(table, "deadline_ns") <= 0
-        )
-        yield from pick.with_columns(table, deadline_ns=deadline, **words).select(names).to_batches()
+        due = arrow.numbers(table, "deadline_ns")
+        deadline = pa.array(due, mask=due <= 0)
+        yield from pick.with_columns(table, deadline_ns=deadline, **words).select(COLUMNS).to_batches()
 
 
-def _late(table: pa.Table) -> pa.Table:
+def late(table: pa.Table) -> pa.Table:
     return pick.filtered(table, _is_late(table))
 
 
@@ -134,20 +110,12 @@ def once(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield arrow.made_of_rows(found, arrow.schema_of(FOUND))
 
 
-def consumers(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    schema = arrow.schema_of(COUNTED)
-    for batch in batches:
-        counts = Counter(zip(*(batch.column(name).to_pylist() for name in CONSUMER), strict=True))
-        rows = [dict(zip((*CONSUMER, "count"), (*key, count), strict=True)) for key, count in counts.items()]
-        yield arrow.made_of_rows(rows, schema)
-
-
 # Figures of each consumer and priority: laxity in ms, misses, utilisation
 
 
 def measure(part: RunPart) -> Iterator[pa.RecordBatch]:
     rows = []
-    for table in read_part(part, COLUMNS, _working):
+    for table in read_part(part, COLUMNS, lambda table: pick.of_kinds(table, *KINDS)):
         codes, names = arrow.words(table, "name")
         priority, known = arrow.numbers(table, "priority"), arrow.present(table, "priority")
         key = codes.astype(np.int64) << 33 | np.where(known, priority.astype(np.int64) + (1 << 31), 0)
@@ -161,10 +129,6 @@ def measure(part: RunPart) -> Iterator[pa.RecordBatch]:
             }
             rows.append(who | _measured(*(column[places] for column in columns)))
     yield arrow.made_of_rows(rows, arrow.schema_of(FIGURES))
-
-
-def _working(table: pa.Table) -> pa.Table:
-    return pick.filtered(table, arrow.is_one_of(table, "kind", *KINDS))
 
 
 def _steps(table: pa.Table) -> tuple[Array, ...]:
@@ -197,12 +161,14 @@ def _sum(values: Array) -> int:
     return int((values - base).sum()) + base * len(values)
 
 
-def _consumers(context: Context, told: list[_Told], missed: dict[Consumer, int]) -> list[DeadlineFigures]:
+def _consumers(
+    context: Context, told: list[_Told], missed: Counter[tuple[object, ...]]
+) -> list[DeadlineFigures]:
     groups: dict[Consumer, list[_Told]] = {}
     for row in told:
         groups.setdefault((row["node"], row["name"], row["priority"]), []).append(row)
     ordered = sorted(groups, key=lambda key: [(part is not None, part or 0) for part in key])
-    return [_figures(context, key, groups[key], missed.get(key, 0)) for key in ordered]
+    return [_figures(context, key, groups[key], missed[key]) for key in ordered]
 
 
 def _figures(context: Context, key: Consumer, told: list[_Told], missed: int) -> DeadlineFigures:

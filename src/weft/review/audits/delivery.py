@@ -2,29 +2,27 @@
 
 Nearly always nearly all is well, so first the sums of what was sent and of what was delivered are compared, for blocks of
 messages of one source: no row crosses the network for that.  Only blocks whose sums differ are looked at message by message
-(`kernels.messages`), all rows of a message in one task.
+(`judging`), all rows of a message in one task.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from weft.review.audits import pick
 from weft.review.audits.context import NUMBER, Context, Result
 from weft.review.audits.control import control
 from weft.review.audits.judging import DUPLICATE, FOUND, KEY, LOST, TWICE, UNSENT, Known, judge_batches
-from weft.review.audits.near import rows_in, time_type
+from weft.review.audits.near import rows_in
+from weft.review.kernels import arrow
 from weft.review.kernels import sums as kernel
 from weft.review.kernels.pieces import Array, by_value
-from weft.review.spark import arrow
 from weft.review.spark.tasks import Frame, RunPart, read_part, spread
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 SUMS = "what int, source bigint, key bigint, count bigint, sum bigint"
 SUMMED = (
@@ -38,14 +36,14 @@ MINE = (LOST, DUPLICATE, UNSENT, TWICE)
 
 
 def audit(context: Context) -> Result:
-    counted_before = Deliveries.is_made(context)
+    counted_before = "deliveries" in context.__dict__
     deliveries = Deliveries.of(context)
     if not deliveries.blocks:
         if not context.has("send", "deliver"):
             return Result(0, [], idle="nothing was sent or delivered")
         idle = "what was sent and what was delivered add up, as counted before for another audit"
         return Result(0, [], idle=idle if counted_before else "")
-    schema = FOUND.format(time=time_type(context))
+    schema = FOUND.format(time=context.time_type)
     found = deliveries.found.mapInArrow(partial(of_kind, MINE), schema)
     return context.result(context.trusted(found, schema), schema, ("what", *KEY))
 
@@ -64,10 +62,6 @@ class Deliveries:
         if context.after_leaving:
             self.blocks = sorted({*self.blocks, *context.after_leaving})
 
-    @staticmethod
-    def is_made(context: Context) -> bool:
-        return "deliveries" in context.__dict__
-
     @classmethod
     def of(cls, context: Context) -> Deliveries:
         made: Deliveries | None = context.__dict__.get("deliveries")
@@ -78,19 +72,16 @@ class Deliveries:
     @cached_property
     def known(self) -> Known:
         context = self.context
+        at_crashed = (one.federate for one in context.members.values() if one.node in context.crashed)
         return Known(
-            {one.federate: one for one in context.members.values()},
+            context.members,
             context.excused,
             context.untold,
             context.crashed,
             self.reached,
-            {
-                one.federate: self._sent.get(one.federate, 0)
-                for one in context.members.values()
-                if one.node in context.crashed
-            },
+            {federate: self._sent.get(federate, 0) for federate in at_crashed},
             arrow.packed(control(context).toArrow()),
-            time_type(context),
+            context.time_type,
             context.order_column == NUMBER,
             context.joined_before,
         )
@@ -99,8 +90,8 @@ class Deliveries:
     def found(self) -> Frame:
         """All that is wrong with messages, as rows; those whose name begins with a question mark are for other audits."""
         rows = rows_in(self.context, self.blocks).repartition("source", "message")
-        schema = FOUND.format(time=time_type(self.context))
-        return rows.mapInArrow(partial(judge_batches, self.known), schema).persist()
+        schema = FOUND.format(time=self.context.time_type)
+        return rows.mapInArrow(partial(judge_batches, self.known, False), schema).persist()
 
 
 # Sums
@@ -113,10 +104,8 @@ def _summed(
     how far each got; and each sent."""
     if not context.has("send", "deliver"):
         return [], {}, {}
-    column = context.opened.time_column
-    told = spread(
-        context.session, [partial(sum_part, column, part) for part in context.parts], SUMS
-    ).toArrow()
+    works = [partial(sum_part, context.opened.time_column, part) for part in context.parts]
+    told = spread(context.session, works, SUMS).toArrow()
     what, source, key, count, total = (arrow.numbers(told, name) for name in told.column_names)
     blocks = what == BLOCK
     sources, keys, (counts, sums) = kernel.summed_by(
@@ -218,9 +207,6 @@ def sum_part(time_column: str, part: RunPart) -> Iterator[pa.RecordBatch]:
 
 def _form(table: pa.Table, time_column: str) -> Array:
     """A number for class, items and time of a message; the same for what was sent and for what was delivered just so."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     items = pc.binary_join(table["items"].cast(pa.list_(pa.string())), pick.SEP)
     both = pc.binary_join_element_wise(
         pc.fill_null(table["class"].cast(pa.string()), ""), pc.fill_null(items, ""), pick.SEP

@@ -15,6 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from weft.review.audits import pick
 from weft.review.audits.context import NUMBER, Context, Result
@@ -30,21 +32,19 @@ from weft.review.audits.judging import (
     OTHER_CLASS,
     POSSIBLE,
     STRANGE,
-    Judged,
-    Known,
+    judge_batches,
 )
-from weft.review.audits.near import SCHEMA, blocks_of, rows_in, time_type
+from weft.review.audits.near import SCHEMA, blocks_of, rows_in
+from weft.review.kernels import arrow
 from weft.review.kernels import interest as kernel
 from weft.review.kernels.interest import GRACE
 from weft.review.kernels.pieces import Array, by_value
 from weft.review.kernels.records import AuditFigures
-from weft.review.kernels.standing import NO_DIMENSION, boxes_of, pieces_of
-from weft.review.kernels.subscriptions import wanted
-from weft.review.spark import arrow
-from weft.review.spark.tasks import Frame, RunPart, read_part, spread
+from weft.review.kernels.standing import NO_DIMENSION, below, boxes_of, pieces_of
+from weft.review.kernels.subscriptions import ticks, wanted
+from weft.review.spark.tasks import Frame, RunPart, counted, read_part, spread
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 FORMS = (OTHER_CLASS, MISSING_ITEMS, EXTRA_ITEMS)
@@ -66,19 +66,19 @@ def audit(context: Context) -> Result:
     few = stretches.toArrow() if context.session is None else stretches.limit(FEW + 1).toArrow()
     whole = context.session is None or len(few) <= FEW
     told = few if whole else stretches.select("federate", "class", "items", "region").distinct().toArrow()
-    below, unjudged = _classes(context, told)
+    classes, unjudged = _classes(context, told)
     tiles = [number for number, seen in enumerate(context.survey) if seen.sent]
     if whole:
-        misfits = _by_parts(context, tiles, _for_classes(few, below))
+        misfits = _by_parts(context, tiles, for_classes(few, classes))
     else:
-        misfits = _by_tiles(context, tiles, stretches, below)
+        misfits = _by_tiles(context, tiles, stretches, classes)
     misfits = misfits.mapInArrow(partial(without, unjudged), MISFITS).persist()
-    kinds = set(misfits.mapInArrow(named, "what string").toArrow()["what"].to_pylist())
+    kinds = counted(misfits, "what string")
     figures: AuditFigures = {"not_judged": sorted(unjudged)}
     deliveries = Deliveries.of(context)
-    if not kinds & {MISSED, EXTRA} and not deliveries.blocks:
+    if not kinds[(MISSED,)] and not kinds[(EXTRA,)] and not deliveries.blocks:
         return Result(0, [], figures=figures)
-    schema = FOUND.format(time=time_type(context))
+    schema = FOUND.format(time=context.time_type)
     found = _found(context, misfits, unjudged)
     if deliveries.blocks:
         found = found.unionByName(deliveries.found.mapInArrow(partial(of_kind, FORMS), schema))
@@ -88,12 +88,6 @@ def audit(context: Context) -> Result:
 def without(federates: set[int], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         yield pick.filtered(batch, ~np.isin(arrow.numbers(batch, "federate"), sorted(federates)))
-
-
-def named(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    schema = arrow.schema_of("what string")
-    for batch in batches:
-        yield arrow.made_of_rows([{"what": what} for what in set(batch.column("what").to_pylist())], schema)
 
 
 def _classes(context: Context, told: pa.Table) -> tuple[dict[str, list[str]], set[int]]:
@@ -107,23 +101,21 @@ def _classes(context: Context, told: pa.Table) -> tuple[dict[str, list[str]], se
     rows = list(zip(*columns, strict=True))
     named = {(federate, name) for federate, name, _, _ in rows}
     classes = sorted({name for seen in context.survey for name in seen.classes})
-    below = {
-        subscribed: [name for name in classes if name == subscribed or name.startswith(f"{subscribed}.")]
+    found = {
+        subscribed: [name for name in classes if below(name, subscribed)]
         for subscribed in {name for _, name in named}
     }
     hard = {federate for federate, _, items, region in rows if items or region}
-    counts = Counter((federate, name) for federate, subscribed in named for name in below[subscribed])
-    return below, {federate for (federate, _), count in counts.items() if count > 1 and federate in hard}
+    counts = Counter((federate, name) for federate, subscribed in named for name in found[subscribed])
+    return found, {federate for (federate, _), count in counts.items() if count > 1 and federate in hard}
 
 
-def _for_classes(stretches: pa.Table, below: dict[str, list[str]]) -> pa.Table:
+def for_classes(stretches: pa.Table, classes: dict[str, list[str]]) -> pa.Table:
     """Each stretch once for each class of messages that it is for."""
-    import pyarrow as pa
-
-    names = [below[name] for name in stretches["class"].to_pylist()]
-    places = np.repeat(np.arange(len(names)), [len(classes) for classes in names])
-    classes = pa.array([name for classes in names for name in classes], pa.string())
-    return pick.with_columns(stretches.take(places), **{"class": classes})
+    names = [classes[name] for name in stretches["class"].to_pylist()]
+    places = np.repeat(np.arange(len(names)), [len(those) for those in names])
+    every = pa.array([name for those in names for name in those], pa.string())
+    return pick.with_columns(stretches.take(places), **{"class": every})
 
 
 def _by_parts(context: Context, tiles: list[int], subscribed: pa.Table) -> Frame:
@@ -135,20 +127,24 @@ def _by_parts(context: Context, tiles: list[int], subscribed: pa.Table) -> Frame
     return spread(context.session, works, MISFITS)
 
 
-def _by_tiles(context: Context, tiles: list[int], stretches: DataFrame, below: dict[str, list[str]]) -> Frame:
+def _by_tiles(
+    context: Context, tiles: list[int], stretches: DataFrame, classes: dict[str, list[str]]
+) -> Frame:
     """The same where subscriptions are many: each goes where messages of its time are."""
     from pyspark.sql import functions as f
 
-    pairs = [(subscribed, name) for subscribed, names in below.items() for name in names]
-    classes = context.spark.createDataFrame(pairs, "class string, of_messages string")
-    subscribed = stretches.join(f.broadcast(classes), "class").drop("class")
-    spans = [(tile, *(context.survey[tile].sent_in(context.order_column) or (0, 0))) for tile in tiles]
+    pairs = [(subscribed, name) for subscribed, names in classes.items() for name in names]
+    of_messages = context.spark.createDataFrame(pairs, "class string, of_messages string")
+    subscribed = stretches.join(f.broadcast(of_messages), "class").drop("class")
+    numbered = context.order_column == NUMBER
+    sent_in = (context.survey[tile].commands if numbered else context.survey[tile].sent for tile in tiles)
+    spans = [(tile, *(span or (0, 0))) for tile, span in zip(tiles, sent_in, strict=True)]
     spans_frame = context.spark.createDataFrame(spans, "tile bigint, first bigint, last bigint")
     margin = margin_of(context.order_column)
     in_time = (f.col("since") - margin <= f.col("last")) & (f.col("until") + margin > f.col("first"))
     subscribed = subscribed.withColumnRenamed("of_messages", "class").join(f.broadcast(spans_frame), in_time)
     works = [partial(sent_of, *_reading(context, tile), tile) for tile in tiles]
-    sent: DataFrame = spread(context.session, works, SENT.format(time=time_type(context)))
+    sent: DataFrame = spread(context.session, works, SENT.format(time=context.time_type))
     # A tile without any subscription must be looked at too: whoever was addressed there should not have been.
     judge = partial(judge_tile, context.order_column)
     judged: Frame = sent.groupBy("tile").cogroup(subscribed.groupBy("tile")).applyInArrow(judge, MISFITS)
@@ -191,44 +187,45 @@ SENT = (
 
 
 def sent_of(part: RunPart, time_column: str, order_column: str, tile: int) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-
-    names = [text.split()[0] for text in SENT.split(", ")]
     for table in read_part(part, (*SENDING, time_column), partial(sending, time_column, order_column)):
         words = {
             name: table[name].cast(pa.string()) for name in ("node", "class", "items", "dimensions", "boxes")
         }
         made = pick.with_columns(table, tile=np.full(len(table), tile), **words)
-        yield from made.select(names).to_batches()
+        yield from made.select(arrow.names_of(SENT)).to_batches()
 
 
 def sending(time_column: str, order_column: str, table: pa.Table) -> pa.Table:
     """Messages that go by subscriptions; a directed interaction and a deletion do not."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    rows = arrow.is_one_of(table, "kind", "send") & pick.by_federates(table)
-    rows &= arrow.present(table, "destinations") & arrow.present(table, "class")
-    rows &= arrow.fits(table, "service", lambda name: "directed" not in name and "delete" not in name, True)
+    rows = arrow.is_one_of(table, "kind", "send") & pick.by_federates(table) & goes_by_subscriptions(table)
     found = pick.filtered(table, rows)
-    is_update = arrow.fits(found, "service", lambda name: "interaction" not in name, True)
-    is_update &= arrow.present(found, "object")
-    items, dimensions = (pc.binary_join(found[name], SEP) for name in ("items", "dimensions"))
+    return pick.with_columns(as_sent(time_column, found), at=found[order_column])
+
+
+def goes_by_subscriptions(table: pa.Table) -> Array:
+    rows = arrow.present(table, "destinations") & arrow.present(table, "class")
+    plain = arrow.fits(table, "service", lambda name: "directed" not in name and "delete" not in name, True)
+    return np.asarray(rows & plain)
+
+
+def as_sent(time_column: str, table: pa.Table, *more: str) -> pa.Table:
+    """What is judged of messages; `more` columns go along."""
+    is_update = arrow.fits(table, "service", lambda name: "interaction" not in name, True)
+    is_update &= arrow.present(table, "object")
+    items, dimensions = (pc.binary_join(table[name], SEP) for name in ("items", "dimensions"))
+    plain = ("node", "seq", "source", "message", "class", "destinations", "lower", "upper")
     return pick.with_columns(
-        found.select(["node", "seq", "source", "message", "class", "destinations", "lower", "upper"]),
-        at=found[order_column],
+        table.select([*plain, *more]),
         items=pc.if_else(pa.array(is_update), items, None),
         dimensions=dimensions,
-        boxes=pick.joined(found["boxes"]),
-        by_logical=arrow.is_one_of(found, "order", "TSO"),
-        time=found[time_column],
+        boxes=pick.joined(table["boxes"]),
+        by_logical=arrow.is_one_of(table, "order", "TSO"),
+        time=table[time_column],
     )
 
 
 def stretches_of(order_column: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """For mapInArrow: all control rows of a federate are here."""
-    import pyarrow as pa
-
     given = list(batches)
     if given:
         table = pa.Table.from_batches(given)
@@ -238,13 +235,11 @@ def stretches_of(order_column: str, batches: Iterator[pa.RecordBatch]) -> Iterat
 
 def stretches_of_one(order_column: str, table: pa.Table) -> pa.Table:
     """Of one federate."""
-    import pyarrow as pa
-
     table = table.sort_by([("node", "ascending"), ("seq", "ascending")])
-    ticks = _ticks(table)
     rows = table.to_pylist()
-    for row, tick in zip(rows, ticks, strict=True):
-        row["tick"], row["at"] = tick, row[order_column]
+    known, numbers = arrow.present(table, "time"), ticks(arrow.numbers(table, "time"))
+    for row, has_time, tick in zip(rows, known, numbers.tolist(), strict=True):
+        row["tick"], row["at"] = tick if has_time else None, row[order_column]
     found = []
     for stretch in wanted(rows):
         bounds = stretch.bounds or ()
@@ -269,21 +264,11 @@ def stretches_of_one(order_column: str, table: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(found, schema=arrow.schema_of(SUBSCRIBED))
 
 
-def _ticks(table: pa.Table) -> list[int | None]:
-    from weft.review.kernels.subscriptions import ticks
-
-    there = arrow.present(table, "time")
-    numbers = ticks(arrow.numbers(table, "time"))
-    return [int(number) if known else None for number, known in zip(numbers, there, strict=True)]
-
-
 # Tiles
 
 
 def judge_tile(order_column: str, sent: pa.Table, subscribed: pa.Table) -> pa.Table:
     """For applyInArrow on two groups: messages of a tile, and the subscriptions that were there meanwhile."""
-    import pyarrow as pa
-
     schema = arrow.schema_of(MISFITS)
     if not len(sent):
         return schema.empty_table()
@@ -309,8 +294,6 @@ def arrays_of(
     sent: pa.Table, subscribed: pa.Table, numbered: bool
 ) -> tuple[kernel.SentColumns, kernel.SubscribedColumns]:
     """Columns of both sides, with the same numbers for the same nodes and classes."""
-    from weft.review.kernels.subscriptions import ticks
-
     nodes: dict[str, int] = {}
     classes: dict[str, int] = {}
     addressed, counts = arrow.lists(sent, "destinations")
@@ -354,8 +337,6 @@ def arrays_of(
 
 def in_pieces(sent: pa.Table) -> tuple[pa.Table, Array]:
     """An update whose attributes are in different boxes as a row for those of each; and for each row which message it is."""
-    import pyarrow as pa
-
     message = np.arange(len(sent))
     split = arrow.present(sent, "boxes")
     if not split.any():
@@ -420,21 +401,20 @@ def _extents(table: pa.Table) -> kernel.Extents:
 def _found(context: Context, misfits: Frame, unjudged: set[int]) -> Frame:
     """What was addressed wrongly, held against what was delivered: all rows of a message in one task."""
     deliveries = Deliveries.of(context)
-    schema = SCHEMA.format(time=time_type(context))
-    found = FOUND.format(time=time_type(context))
+    schema, found = (text.format(time=context.time_type) for text in (SCHEMA, FOUND))
     told = misfits.mapInArrow(partial(as_rows, schema), schema)
     if deliveries.blocks:
         strange = deliveries.found.mapInArrow(partial(of_kind, (STRANGE,)), found)
         told = told.unionByName(strange.mapInArrow(partial(as_rows, schema), schema))
     told = told.mapInArrow(partial(without, unjudged), schema).persist()
-    wrong = told.mapInArrow(partial(not_only, f"? {POSSIBLE}"), schema)
-    rows = rows_in(context, blocks_of(wrong)).unionByName(told)
-    return rows.repartition("source", "message").mapInArrow(partial(judge_misfits, deliveries.known), found)
+    wrong = told.mapInArrow(not_only_possible, schema)
+    rows = rows_in(context, blocks_of(wrong)).unionByName(told).repartition("source", "message")
+    return rows.mapInArrow(partial(judge_batches, deliveries.known, True), found)
 
 
-def not_only(kind: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def not_only_possible(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        yield pick.filtered(batch, ~arrow.is_one_of(batch, "kind", kind))
+        yield pick.filtered(batch, ~arrow.is_one_of(batch, "kind", f"? {POSSIBLE}"))
 
 
 def as_rows(schema: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -443,11 +423,3 @@ def as_rows(schema: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Recor
     for batch in batches:
         kinds = [what if what.startswith("? ") else f"? {what}" for what in batch.column("what").to_pylist()]
         yield arrow.made({"kind": kinds, **{name: batch.column(name) for name in KEY}}, wanted)
-
-
-def judge_misfits(known: Known, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-
-    given = list(batches)
-    if given:
-        yield Judged(known, pa.Table.from_batches(given).combine_chunks()).misfits()

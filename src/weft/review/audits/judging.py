@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from weft.review.audits import pick
 from weft.review.audits.context import RecordedMember
 from weft.review.audits.control import FORGETS
+from weft.review.kernels import arrow
 from weft.review.kernels.interest import GRACE
 from weft.review.kernels.pieces import Array, by_value
 from weft.review.kernels.records import RecordedRow, Violation
@@ -28,10 +29,6 @@ from weft.review.kernels.standing import (
     pieces_of,
 )
 from weft.review.kernels.subscriptions import ticks
-from weft.review.spark import arrow
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 KEY = ("source", "message", "federate")
 FOUND = (
@@ -84,6 +81,10 @@ class Known:
             kept[federate] = FederateStanding(self._control.get(federate, []))
         return kept[federate]
 
+    def standing_at(self, federate: int, place: int) -> FederateStanding:
+        """As it was then, of what the federate had said by that place of its node's record."""
+        return FederateStanding([row for row in self._control.get(federate, []) if row["seq"] < place])
+
     @cached_property
     def _forgotten(self) -> dict[tuple[int, int], list[int]]:
         """By federate and instance when it was deleted locally."""
@@ -118,13 +119,16 @@ class Known:
         return source <= self.joined_before and not self.untold and not self.crashed
 
 
-def judge_batches(known: Known, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """For mapInArrow: all rows of a message are in one of the partitions."""
-    import pyarrow as pa
-
+def judge_batches(known: Known, misfits: bool, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """For mapInArrow: all rows of a message are in one of the partitions.  `misfits`: only what was addressed wrongly."""
     given = list(batches)
     if given:
-        yield Judged(known, pa.Table.from_batches(given).combine_chunks()).found()
+        judged = Judged(known, pa.Table.from_batches(given).combine_chunks())
+        if misfits:
+            judged.misfits()
+        else:
+            judged.found()
+        yield arrow.made_of_rows(judged.rows, arrow.schema_of(FOUND.format(time=known.time)))
 
 
 class Judged:
@@ -183,14 +187,13 @@ class Judged:
 
     # What is wrong
 
-    def found(self) -> pa.RecordBatch:
+    def found(self) -> None:
         expected = self.send_of >= 0
         self._lost(np.flatnonzero(expected & (self.times == 0)))
         for pair in np.flatnonzero(self.times > 1):
             self._tell(DUPLICATE, *self._told_of(int(pair)))
         self._strange(np.flatnonzero(~expected))
         self.as_sent()
-        return arrow.made_of_rows(self.rows, arrow.schema_of(FOUND.format(time=self.known.time)))
 
     def as_sent(self) -> list[Violation]:
         """What was handed over otherwise than it was sent or asked for, or with a number that another has."""
@@ -243,7 +246,7 @@ class Judged:
 
     # Addressed wrongly, says the audit of interest
 
-    def misfits(self) -> pa.RecordBatch:
+    def misfits(self) -> None:
         marked: dict[tuple[int, int, int], set[str]] = {}
         for row in np.flatnonzero(
             arrow.fits(self.table, "kind", lambda kind: kind.startswith("? "))
@@ -260,20 +263,16 @@ class Judged:
                 if verdict is not None:
                     self._tell(MISSED, key, sends[0], verdict)
             elif key in got and EXTRA in kinds and not kinds & {MISSED, POSSIBLE}:
-                if not self._wanted_by_then(key[2], sends[0]):
+                wanted = self._wanted_by_then(key[2], sends[0]) or self._wanted_when_given(key, sends[0])
+                if not wanted:
                     self._tell(EXTRA, key, sends[0])
-        return arrow.made_of_rows(self.rows, arrow.schema_of(FOUND.format(time=self.known.time)))
 
     # Not delivered
 
     def _lost(self, pairs: Array) -> None:
-        reliable = np.array([self._is_reliable(int(self.send_of[pair])) for pair in pairs], bool)
-        chosen = pairs[reliable] if len(pairs) else pairs
-        if not len(chosen):
-            return
-        for pair in chosen.tolist():
+        for pair in pairs.tolist():
             key, row = self._told_of(pair)
-            verdict = self.inexcusable(key, row, addressed=True)
+            verdict = self.inexcusable(key, row, addressed=True) if self._is_reliable(row) else None
             if verdict is not None:
                 self._tell(LOST, key, row, verdict)
 
@@ -316,7 +315,14 @@ class Judged:
     @cached_property
     def _by_message(self) -> dict[tuple[int, int], list[int]]:
         """Rows that are neither sends nor deliveries."""
-        rows = np.flatnonzero(self.is_kind("arrive", "hold", "release", "drop", "filter", "retract"))
+        kinds = ("arrive", "hold", "release", "drop", "filter", "retract")
+        return self._grouped(np.flatnonzero(self.is_kind(*kinds)))
+
+    @cached_property
+    def _send_rows(self) -> dict[tuple[int, int], list[int]]:
+        return self._grouped(self.sends)
+
+    def _grouped(self, rows: Array) -> dict[tuple[int, int], list[int]]:
         found: dict[tuple[int, int], list[int]] = {}
         for row in rows.tolist():
             found.setdefault((int(self.source[row]), int(self.message[row])), []).append(row)
@@ -400,6 +406,19 @@ class Judged:
         at = self._arrived(member, row)
         return at >= 0 and self.known.standing(federate).wants(message, int(self.seq[at]))
 
+    def _wanted_when_given(self, key: tuple[int, int, int], row: int) -> bool:
+        """What is given before its time has come (by a flush, or to who is not constrained) may later not be wanted as of it."""
+        message = self._asked(row)
+        if message is None or message.tick is None or not self.known.standing(key[2]).timed:
+            return False
+        got = [
+            int(self.deliveries[at])
+            for at, pair in enumerate(self.pair_of_delivery.tolist())
+            if self._key(pair) == key
+        ]
+        places = [int(self.seq[one]) for one in got]
+        return all(self.known.standing_at(key[2], place).wants(message, place) for place in places)
+
     def _asked(self, row: int) -> AskedMessage | None:
         """None: it does not go by subscriptions."""
         service = self.text("service", row) or ""
@@ -421,13 +440,6 @@ class Judged:
         return AskedMessage(name, pieces, tick, len(boxes) < 2 or bool(owned))
 
     # Delivered, and not sent, or otherwise
-
-    @cached_property
-    def _send_rows(self) -> dict[tuple[int, int], list[int]]:
-        found: dict[tuple[int, int], list[int]] = {}
-        for row in self.sends.tolist():
-            found.setdefault((int(self.source[row]), int(self.message[row])), []).append(row)
-        return found
 
     def _strange(self, pairs: Array) -> None:
         """Delivered to a federate that its send does not name, or never sent; but for what was sent before the run began.
@@ -457,9 +469,11 @@ class Judged:
 
     def _again(self, first: int, row: int) -> bool:
         """Attributes of one update may go separately, in different orders or transportations."""
-        one, other = ((self.text("items", each) or "").split(pick.SEP) for each in (first, row))
-        same = self.text("class", first) == self.text("class", row)
-        return not same or not any(one) or bool(set(one) & set(other))
+        one, other = self._items_of(first), self._items_of(row)
+        return self.text("class", first) != self.text("class", row) or not one or bool(one & other)
+
+    def _items_of(self, row: int) -> set[str]:
+        return set((self.text("items", row) or "").split(pick.SEP)) - {""}
 
     def _other_times(self) -> None:
         """Delivered with a time that is not the one it was sent with."""
@@ -505,10 +519,9 @@ class Judged:
         member, asked = self.known.members.get(key[2]), self._asked(row)
         if member is None or asked is None or member.node in self.known.untold:
             return
-        items = {one for each in got for one in (self.text("items", each) or "").split(pick.SEP) if one}
-        sent = {one for one in (self.text("items", row) or "").split(pick.SEP) if one}
+        items = {item for each in got for item in self._items_of(each)}
         names = {self.text("class", each) for each in got}
-        if names == {asked.class_name} and items == sent:
+        if names == {asked.class_name} and items == self._items_of(row):
             return
         at = self._arrived(member, row)
         last = max(int(self.seq[each]) for each in got)
@@ -537,7 +550,7 @@ class Judged:
             told = f"received as {as_told}, not {as_right}"
             self._tell(OTHER_CLASS, key, row, detail=told, at=at)
             return
-        sent = {one for one in (self.text("items", row) or "").split(pick.SEP) if one}
+        sent = self._items_of(row)
         if names == {asked.class_name} and sent - items:
             self._tell(MISSING_ITEMS, key, row, detail=", ".join(sorted(sent - items)), at=at)
         elif items - sent:
@@ -557,7 +570,7 @@ class Judged:
             may |= wanted
         for other in self._others(key[0], key[1], "filter", "drop"):
             if int(self.federate[other]) in (0, key[2]):
-                must -= set((self.text("items", other) or "").split(pick.SEP))
+                must -= self._items_of(other)
         if asked.exact and self._is_reliable(row) and must - items:
             self._tell(MISSING_ITEMS, key, row, detail=", ".join(sorted(must - items)), at=at)
         elif items - may:

@@ -8,30 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from weft.review.audits import pick
 from weft.review.audits.context import Context
+from weft.review.kernels import arrow
 from weft.review.kernels.pieces import Array
-from weft.review.spark import arrow
 from weft.review.spark.tasks import Frame, RunPart, read_part, spread
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 KINDS = ("send", "arrive", "hold", "release", "deliver", "drop", "filter", "retract")
-COLUMNS = (
-    "kind", "node", "seq", "service", "source", "message", "federate", "destinations", "class", "order",
-    "epoch_ns", "command", "object", "transport", "items", "dimensions", "lower", "upper", "boxes",
-)  # fmt: skip
 SCHEMA = (
     "kind string, node string, seq bigint, service string, source bigint, message bigint, federate bigint, "
     "destinations array<bigint>, class string, order string, epoch_ns bigint, command bigint, object bigint, transport string, "
     "items string, dimensions string, lower array<bigint>, upper array<bigint>, boxes string, time {time}"
 )
 """Lists of names are one text, by which they are told apart."""
+COLUMNS = arrow.names_of(SCHEMA)[:-1]
 
 
 def blocks_of(*frames: Frame) -> set[tuple[int, int]]:
@@ -57,12 +51,7 @@ def rows_in(context: Context, blocks: Iterable[tuple[int, int]]) -> Frame:
     wanted = Blocks(blocks)
     column = context.opened.time_column
     works = [partial(choose, part, wanted, column) for part in context.parts] if len(wanted) else []
-    schema = SCHEMA.format(time=time_type(context))
-    return spread(context.session, works, schema).persist()
-
-
-def time_type(context: Context) -> str:
-    return "bigint" if context.opened.time_column == "time_int" else "double"
+    return spread(context.session, works, SCHEMA.format(time=context.time_type)).persist()
 
 
 class Blocks:
@@ -103,15 +92,12 @@ def _chosen(wanted: Blocks, table: pa.Table) -> pa.Table:
 
 def as_rows(table: pa.Table, time_column: str) -> pa.Table:
     """With the columns of `SCHEMA`."""
-    import pyarrow as pa
-
-    names = [part.split()[0] for part in SCHEMA.split(", ")]
-    made: dict[str, pa.Array] = {"time": table[time_column]}
-    for name in names[:-1]:
+    made: dict[str, pa.Array] = {}
+    for name in COLUMNS:
         column = table[name]
         if name in ("items", "dimensions", "boxes"):
             column = pick.joined(column)
         elif pa.types.is_dictionary(column.type):
             column = column.cast(pa.string())
         made[name] = column
-    return pa.table([made[name] for name in names], names=names)
+    return pa.table({**made, "time": table[time_column]})

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from weft.review.audits.survey import RTI
+from weft.review.kernels import arrow
 from weft.review.kernels.pieces import Array
-from weft.review.spark import arrow
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 SEP = "\x1f"
 BLOCK_BITS = 8
 
 
 def filtered(table: pa.Table, rows: Array) -> pa.Table:
-    import pyarrow as pa
-
     return table if rows.all() else table.filter(pa.array(rows))
 
 
-def with_columns(table: pa.Table, **columns: Array | pa.Array) -> pa.Table:
-    import pyarrow as pa
+def of_kinds(table: pa.Table, *kinds: str) -> pa.Table:
+    return filtered(table, arrow.is_one_of(table, "kind", *kinds))
 
+
+def messages(table: pa.Table, *kinds: str) -> pa.Table:
+    """Rows of these kinds, of messages of federates."""
+    return filtered(table, arrow.is_one_of(table, "kind", *kinds) & by_federates(table))
+
+
+def with_columns(table: pa.Table, **columns: Array | pa.Array) -> pa.Table:
     for name, column in columns.items():
         made = pa.array(column) if isinstance(column, np.ndarray) else column
         if name in table.column_names:
@@ -37,9 +39,6 @@ def with_columns(table: pa.Table, **columns: Array | pa.Array) -> pa.Table:
 
 def joined(column: pa.Array) -> pa.Array:
     """Lists of names or numbers as one text each, by which they are told apart."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     return pc.binary_join(column.cast(pa.list_(pa.string())), SEP)
 
 
@@ -65,7 +64,7 @@ def stamped(orders: tuple[str, ...], table: pa.Table) -> pa.Table:
     # A message in total order is stamped by the sequencer, which is process 0.
     source = arrow.numbers(found, "source")
     process = np.where(arrow.is_one_of(found, "order", "CT"), SEQUENCER, source)
-    return with_columns(found, process=process, file=np.zeros(len(found), np.int64))
+    return with_columns(found, process=process)
 
 
 LOGGED = ("node", "kind", "seq", "federate", "source", "message", "order", "destinations", "epoch_ns")

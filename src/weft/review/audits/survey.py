@@ -13,13 +13,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
+from weft.review.kernels import arrow
 from weft.review.kernels.pieces import Array, by_value
-from weft.review.spark import arrow
 from weft.review.spark.tasks import RunPart, read_part, spread
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 RTI = 0  # the number of the RTI itself, as a source or federate
@@ -96,9 +96,6 @@ class Seen:
     offset: tuple[float, int] = (0.0, 0)
     """Sum of the differences of the two clocks, and how many."""
 
-    def sent_in(self, column: str) -> tuple[int, int] | None:
-        return self.sent if column == "epoch_ns" else self.commands
-
 
 def survey(session: SparkSession | None, parts: list[RunPart], time_column: str) -> list[Seen]:
     """Of every part, in their order."""
@@ -108,8 +105,6 @@ def survey(session: SparkSession | None, parts: list[RunPart], time_column: str)
 
 
 def look(number: int, part: RunPart, time_column: str) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-
     seen = Seen(part.node)
     spans: list[tuple[int, int]] = []
     for table in read_part(part, (*COLUMNS, time_column)):
@@ -132,9 +127,7 @@ def _read(text: str) -> Seen:
 
 
 def _add(seen: Seen, table: pa.Table, time_column: str) -> None:
-    kinds, names = arrow.words(table, "kind")
-    for kind, count in zip(names, np.bincount(kinds[kinds >= 0], minlength=len(names)), strict=True):
-        seen.kinds[kind] += int(count)
+    _count(seen.kinds, table, "kind", np.ones(len(table), bool))
     _add_members(seen, table, time_column)
     left = arrow.is_one_of(table, "kind", "resign", "lost") & arrow.present(table, "command")
     columns = (arrow.numbers(table, name)[left].tolist() for name in ("federate", "command", "epoch_ns"))
@@ -143,8 +136,8 @@ def _add(seen: Seen, table: pa.Table, time_column: str) -> None:
     stamped = arrow.present(table, "vector")
     delivered = arrow.is_one_of(table, "kind", "deliver")
     released = arrow.is_one_of(table, "kind", "release")
-    _count_orders(seen.stamped, table, (delivered | released) & by_federates & stamped)
-    _count_orders(seen.unstamped, table, delivered & by_federates & ~stamped)
+    _count(seen.stamped, table, "order", (delivered | released) & by_federates & stamped)
+    _count(seen.unstamped, table, "order", delivered & by_federates & ~stamped)
     seen.unnumbered += int(table["command"].null_count)
     sends = arrow.is_one_of(table, "kind", "send") & by_federates
     if sends.any():
@@ -177,13 +170,11 @@ def _sample_clock(seen: Seen, table: pa.Table) -> None:
             found.setdefault(f"{source[row]} {message[row]}", int(epoch[row]))
 
 
-def _count_orders(counts: Counter[str], table: pa.Table, rows: Array) -> None:
-    orders, names = arrow.words(table, "order")
-    for order, count in zip(
-        names, np.bincount(orders[rows & (orders >= 0)], minlength=len(names)), strict=True
-    ):
+def _count(counts: Counter[str], table: pa.Table, name: str, rows: Array) -> None:
+    codes, words = arrow.words(table, name)
+    for word, count in zip(words, np.bincount(codes[rows & (codes >= 0)], minlength=len(words)), strict=True):
         if count:
-            counts[order] += int(count)
+            counts[word] += int(count)
 
 
 def _add_members(seen: Seen, table: pa.Table, time_column: str) -> None:

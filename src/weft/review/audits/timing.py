@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from weft.host.recording.runs import read_rows
 from weft.model.json_types import JsonObject
@@ -14,15 +16,10 @@ from weft.review.audits import pick
 from weft.review.audits.context import Context, Leaving, Result
 from weft.review.audits.delivery import Deliveries
 from weft.review.audits.judging import AFTER_RESIGNATION, LOST, OTHER_TIME
-from weft.review.audits.near import time_type
-from weft.review.kernels import steps
+from weft.review.kernels import arrow, steps
 from weft.review.kernels import timing as kernel
 from weft.review.kernels.pieces import Array, by_value
-from weft.review.spark import arrow
 from weft.review.spark.tasks import RunPart, Work, lives_of, merged, read_part, rising, spread
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 EARLY_GRANT = "grant above LBTS"
 FLUSH = "flush_queue_grant"
@@ -50,8 +47,7 @@ STEPPED = ("node", "kind", "service", "seq", "federate", "epoch_ns", "command")
 
 
 def audit(context: Context) -> Result:
-    time = time_type(context)
-    schema = FOUND.format(time=time)
+    schema = FOUND.format(time=context.time_type)
     deliveries = Deliveries.of(context)
     works = _ordered(context)
     if not works and not deliveries.blocks:
@@ -64,13 +60,11 @@ def audit(context: Context) -> Result:
 
 def of_messages(schema: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Of what was found wrong with messages, what is about logical time."""
+    wanted = arrow.schema_of(schema)
     for batch in batches:
         rows = arrow.is_one_of(batch, "what", LOST) & arrow.is_one_of(batch, "order", "TSO")
         rows |= arrow.is_one_of(batch, "what", OTHER_TIME, AFTER_RESIGNATION)
-        chosen = pick.filtered(batch, rows)
-        wanted = arrow.schema_of(schema)
-        columns = {name: chosen.column(name) for name in wanted.names if name in chosen.schema.names}
-        yield arrow.made(columns, wanted)
+        yield arrow.fitted(pick.filtered(batch, rows), wanted)
 
 
 # Federate by federate
@@ -78,38 +72,22 @@ def of_messages(schema: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
 
 def _ordered(context: Context) -> list[Work]:
     """Every part is judged with what was before it at its node, which is a few rows of each federate."""
-    time, columns = time_type(context), _columns(context)
+    time, columns = context.time_type, _columns(context)
     works: list[Work] = []
     if context.has("grant"):
-        works.append(
-            partial(
-                early_grants,
-                time,
-                Clocks(context.home, context.grant_slack),
-                columns,
-                context.gone,
-                context.parts,
-            )
-        )
-    parts = [
-        (number, part)
-        for number, (part, seen) in enumerate(zip(context.parts, context.survey, strict=True))
-        if any(seen.kinds[kind] for kind in ("grant", "deliver", "request"))
-    ]
-    before = _before(context, [part for _, part in parts])
-    for (_, part), known in zip(parts, before, strict=True):
-        works.append(partial(judge_part, time, columns, part, known))
-    return works
+        clocks = Clocks(context.home, context.grant_slack)
+        works.append(partial(early_grants, time, clocks, columns, context.gone, context.parts))
+    parts = context.parts_with("grant", "deliver", "request")
+    before = zip(parts, _before(context, parts), strict=True)
+    return works + [partial(judge_part, time, columns, part, known) for part, known in before]
 
 
 def _before(context: Context, parts: list[RunPart]) -> list[bytes]:
     """For each part the rows that say what was before it."""
-    import pyarrow as pa
-
     several = {part.node for part in parts if sum(one.node == part.node for one in parts) > 1}
     if not several:
         return [b""] * len(parts)
-    time, columns = time_type(context), _columns(context)
+    time, columns = context.time_type, _columns(context)
     schema = f"number bigint, {STEPS.format(time=time)}"
     works = [partial(tail_part, number, time, columns, part) for number, part in enumerate(parts)]
     told = spread(context.session, works, schema).toArrow()
@@ -125,8 +103,6 @@ def _before(context: Context, parts: list[RunPart]) -> list[bytes]:
 
 
 def tail_part(number: int, time: str, columns: tuple[str, str], part: RunPart) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-
     schema = arrow.schema_of(STEPS.format(time=time))
     known = schema.empty_table()
     for table in read_part(part, (*ORDERED, *columns), partial(ordered, columns)):
@@ -145,8 +121,6 @@ def _columns(context: Context) -> tuple[str, str]:
 
 def ordered(columns: tuple[str, str], table: pa.Table) -> pa.Table:
     """Deliveries and sends in time stamp order, requests, grants, and what makes a promise unknown."""
-    import pyarrow as pa
-
     time, lookahead = columns
     timed, stamped = arrow.present(table, time), arrow.is_one_of(table, "order", "TSO")
     codes, services = arrow.words(table, "service")
@@ -175,8 +149,6 @@ def ordered(columns: tuple[str, str], table: pa.Table) -> pa.Table:
 
 def judge_part(time: str, columns: tuple[str, str], part: RunPart, before: bytes) -> Iterator[pa.RecordBatch]:
     """What is wrong with the steps of a federate, piece by piece, each behind what was before it."""
-    import pyarrow as pa
-
     schema = arrow.schema_of(STEPS.format(time=time))
     known = arrow.unpacked(before) if before else schema.empty_table()
     for table in read_part(part, (*ORDERED, *columns), partial(ordered, columns)):
@@ -196,8 +168,7 @@ def judged(time_name: str, node: str, table: pa.Table, before: int) -> pa.Record
     for who, places in by_value(federate):
         plain = places[np.isin(code[places], (kernel.DELIVER, kernel.GRANT, kernel.FLUSH_GRANT))]
         found = [
-            one._replace(place=int(plain[one.place]))
-            for one in kernel.check_order(code[plain], time[plain])[0]
+            one._replace(place=int(plain[one.place])) for one in kernel.check_order(code[plain], time[plain])
         ]
         stepwise = steps.check_steps(code[places], time[places], lookahead[places], told[places])
         found += [one._replace(place=int(places[one.place])) for one in stepwise]
@@ -274,8 +245,6 @@ def _numbered(table: pa.Table) -> pa.Table:
 
 def _to_its_end(life: RunPart, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
     """After the last row of a life nobody knows what its federates promised: a crash takes the last second of rows with it."""
-    import pyarrow as pa
-
     who: set[int] = set()
     schema = None
     for table in tables:
@@ -283,9 +252,7 @@ def _to_its_end(life: RunPart, tables: Iterator[pa.Table]) -> Iterator[pa.Table]
         who.update(np.unique(arrow.numbers(table, "federate")).tolist())
         yield table
     if schema is not None and who:
-        last = max(
-            int(arrow.numbers(read_rows(file, ("epoch_ns",)), "epoch_ns").max()) for file in life.files[-1:]
-        )
+        last = int(arrow.numbers(read_rows(life.files[-1], ("epoch_ns",)), "epoch_ns").max())
         row = ends_unknown(life.node, last + 1)
         yield pa.Table.from_pylist([row | {"federate": one} for one in sorted(who)], schema=schema)
 
@@ -329,8 +296,6 @@ def checks_of(columns: tuple[str, str], clocks: Clocks, own: int, table: pa.Tabl
 
 
 def _stepped(columns: tuple[str, str], table: pa.Table, rows: Array, leaves: Array) -> pa.Table:
-    import pyarrow.compute as pc
-
     time, lookahead = columns
     found = pick.filtered(table, rows)
     on, off = (arrow.is_one_of(found, "service", name) for name in (CONSTRAINED, NOT_CONSTRAINED))

@@ -23,6 +23,7 @@ import numpy as np
 from weft.interest.matching import match
 from weft.interest.matching.sweep import Boxes
 from weft.review.kernels.pieces import Array, by_value
+from weft.review.kernels.standing import boxed
 from weft.review.kernels.subscriptions import ALWAYS, ANY_MODE, LOGICAL_MODE, NEVER, PLACE_MODE
 
 GRACE = 1_000_000_000  # ns: for subscriptions at another node, by the wall clock
@@ -41,13 +42,8 @@ class Extents:
     upper: Array
 
     def boxes(self, shape: int) -> list[dict[str, int]]:
-        """Of each box the places of its dimensions; a box begins where the first dimension comes again."""
-        found: list[dict[str, int]] = []
-        for place, dimension in enumerate(self.shapes[shape]):
-            if not found or dimension in found[-1]:
-                found.append({})
-            found[-1][dimension] = place
-        return found
+        """Of each box the places of its dimensions."""
+        return boxed((dimension, place) for place, dimension in enumerate(self.shapes[shape]))
 
     def bounds(self, rows: Array, box: dict[str, int], dimensions: list[str]) -> tuple[Array, Array]:
         """Lower and upper bounds: a row for each dimension, the whole range where the box has none."""

@@ -85,7 +85,7 @@ class LogScan:
             if process.waiting:
                 process.waiting.append((send, who, origin, number, many))
                 if now > process.waits_until:
-                    self._give_up(process)
+                    self._lose_patience(process, now)
             elif send:
                 self._send(process, (origin, number), many)
                 if (origin, number) in self._awaited:
@@ -137,6 +137,19 @@ class LogScan:
         while keys:
             for who in self._awaited.pop(keys.pop(), ()):
                 self._go_on(self._processes[who], keys)
+
+    def _lose_patience(self, process: _ScannedProcess, now: int) -> None:
+        """Whoever waits for what one has sent that waits itself waits as long as that one does."""
+        asked: list[_ScannedProcess] = []
+        while process not in asked:
+            asked.append(process)
+            wanted = process.waiting[0][2:4]
+            sender = self._processes.get(wanted[0])
+            if sender is None or not any(row[0] and row[2:4] == wanted for row in sender.waiting):
+                break
+            process = sender
+        if now > process.waits_until:
+            self._give_up(process)
 
     def _give_up(self, process: _ScannedProcess) -> None:
         _, who, source, message, _ = process.waiting.popleft()

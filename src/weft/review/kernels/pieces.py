@@ -20,11 +20,10 @@ Number: TypeAlias = np.int64 | np.float64
 """A logical time, of either kind."""
 
 
-def split(file: Array, seq: Array) -> Iterator[slice]:
-    """The pieces of a batch: a new file, or a number that does not grow, begins another."""
-    cuts = np.flatnonzero((file[1:] != file[:-1]) | (seq[1:] <= seq[:-1])) + 1
-    edges = [0, *cuts.tolist(), len(seq)]
-    for begin, end in itertools.pairwise(edges):
+def split(seq: Array) -> Iterator[slice]:
+    """The pieces of a batch: a number that does not grow begins another."""
+    cuts = np.flatnonzero(seq[1:] <= seq[:-1]) + 1
+    for begin, end in itertools.pairwise([0, *cuts.tolist(), len(seq)]):
         if begin < end:
             yield slice(begin, end)
 

@@ -42,6 +42,17 @@ RecordedRow = TypedDict(
 `time`: that of the federation's logical time; `tick`: it as a whole number; `at`: whatever orders rows.
 """
 
+Bounds = tuple[tuple[str, int, int], ...]
+"""Dimension, lower and upper bound."""
+
+
+def bounds_of(row: RecordedRow) -> Bounds:
+    """Region after region; none of one that was created, before its bounds are committed."""
+    if not row["dimensions"] or not row["lower"] or not row["upper"]:
+        return ()
+    return tuple(zip(row["dimensions"], row["lower"], row["upper"], strict=True))
+
+
 Violation = TypedDict(
     "Violation",
     {

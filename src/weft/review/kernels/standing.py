@@ -7,22 +7,15 @@ and what arrives for it arrives there, too; so whether it wanted a message when 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from weft.review.kernels.records import RecordedRow
-from weft.review.kernels.subscriptions import (
-    ALWAYS,
-    ANY_MODE,
-    LOGICAL_MODE,
-    NEVER,
-    PLACE_MODE,
-    Wanted,
-    wanted,
-)
+from weft.review.kernels.subscriptions import ANY_MODE, LOGICAL_MODE, PLACE_MODE, Wanted, wanted
 
 Boxes = tuple[dict[str, tuple[int, int]], ...]
 NO_DIMENSION = "no dimension"  # HLA has no names with spaces
 IN_NO_PLACE: Boxes = ({NO_DIMENSION: (0, 0)},)
+Of = TypeVar("Of")
 
 
 class Piece(NamedTuple):
@@ -49,16 +42,19 @@ def below(name: str, above: str) -> bool:
     return name == above or name.startswith(f"{above}.")
 
 
-def boxes_of(
-    dimensions: Iterable[str], lower: Iterable[int], upper: Iterable[int]
-) -> tuple[dict[str, tuple[int, int]], ...]:
-    """A box begins where the first dimension comes again."""
-    found: list[dict[str, tuple[int, int]]] = []
-    for name, low, high in zip(dimensions, lower, upper, strict=True):
-        if not found or name in found[-1]:
+def boxed(bounds: Iterable[tuple[str, Of]]) -> list[dict[str, Of]]:
+    """What is told of the dimensions of a row, box by box: one begins where a dimension comes again."""
+    found: list[dict[str, Of]] = []
+    for dimension, told in bounds:
+        if not found or dimension in found[-1]:
             found.append({})
-        found[-1][name] = (low, high)
-    return tuple(found)
+        found[-1][dimension] = told
+    return found
+
+
+def boxes_of(dimensions: Iterable[str], lower: Iterable[int], upper: Iterable[int]) -> Boxes:
+    """The boxes of a row, with their bounds."""
+    return tuple(boxed(zip(dimensions, zip(lower, upper, strict=True), strict=True)))
 
 
 def pieces_of(
@@ -131,16 +127,3 @@ def _meet(one: Wanted, piece: Piece) -> bool:
         if common and all(low < upper and lower < high for low, high, lower, upper in common):
             return True
     return False
-
-
-__all__ = [
-    "ALWAYS",
-    "NEVER",
-    "NO_DIMENSION",
-    "AskedMessage",
-    "FederateStanding",
-    "Piece",
-    "below",
-    "boxes_of",
-    "pieces_of",
-]

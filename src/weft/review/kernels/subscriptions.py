@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.review.kernels.pieces import Array
-from weft.review.kernels.records import RecordedRow
+from weft.review.kernels.records import Bounds, RecordedRow, bounds_of
 
 NEVER = 1 << 61  # beyond every clock, and far from overflow
 ALWAYS = -NEVER
@@ -26,9 +26,11 @@ ETERNITY = (1 << 63) - 1  # beyond every logical time; these are only compared, 
 BEGINNING = -ETERNITY - 1
 ANY_MODE, PLACE_MODE, LOGICAL_MODE = 0, 1, 2
 
-Bounds = tuple[tuple[str, int, int], ...]  # dimension, lower, upper
 Subscription = tuple[str, str, int]  # class, attribute ("" of an interaction), region (0: none)
 NOWHERE: Bounds = (("", 0, 0),)
+_Stretch = tuple[
+    int, tuple[int, int], tuple[int, int], Bounds | None, bool
+]  # as in `Wanted`, from its mode on
 
 
 class Wanted(NamedTuple):
@@ -89,13 +91,11 @@ def wanted(rows: Iterable[RecordedRow]) -> list[Wanted]:
 
 def _read(histories: _Histories, order: int, row: RecordedRow) -> None:
     kind, service = row["kind"], row["service"] or ""
-    tick, at = row["tick"], row["at"]
+    tick, at, bounds = row["tick"], row["at"], tuple(sorted(bounds_of(row)))
     if kind in ("resign", "lost"):
         histories.left = at
     elif kind == "region":
-        bounds = _bounds(row)
-        gone = bounds is None and service.startswith("delete")
-        if bounds is not None or gone:
+        if bounds or service.startswith("delete"):
             histories.timed |= tick is not None
             change = _Change(order, at, tick, bounds or NOWHERE)
             histories.regions.setdefault(row["region"] or 0, []).append(change)
@@ -104,33 +104,18 @@ def _read(histories: _Histories, order: int, row: RecordedRow) -> None:
         change = _Change(order, at, tick, not service.startswith("unsubscribe"))
         for key in _named(histories, row, service):
             histories.subscriptions.setdefault(key, []).append(change)
-            if row["region"] and row["region"] not in histories.regions and _bounds(row) is not None:
-                histories.regions[row["region"]] = [_Change(order, ALWAYS, None, _bounds(row))]
+            if row["region"] and row["region"] not in histories.regions and bounds:
+                histories.regions[row["region"]] = [_Change(order, ALWAYS, None, bounds)]
 
 
 def _named(histories: _Histories, row: RecordedRow, service: str) -> list[Subscription]:
     region = row["region"] or 0
     if "interaction" in service:
         return [(row["class"], "", region)]
-    if service == "unsubscribe_object_class":
+    if service == "unsubscribe_object_class" and not row["items"]:
         return [key for key in histories.subscriptions if key[0] == row["class"] and key[2] == region]
-    return [
-        (row["class"], item, region) for item in row["items"] or ()
-    ]  # those of no attributes change nothing
-
-
-def _bounds(row: RecordedRow) -> Bounds | None:
-    if not row["dimensions"] or not row["lower"] or not row["upper"]:
-        return None  # one that was created has dimensions, and no bounds before they are committed
-    return tuple(sorted(zip(row["dimensions"], row["lower"], row["upper"], strict=True)))
-
-
-class _Stretch(NamedTuple):
-    mode: int
-    at: tuple[int, int]
-    logical: tuple[int, int]
-    bounds: Bounds | None
-    sure: bool
+    # Those of no attributes change nothing.
+    return [(row["class"], item, region) for item in row["items"] or ()]
 
 
 def _stretches(subscribed: list[_Change], bounds: list[_Change], histories: _Histories) -> Iterator[_Stretch]:
@@ -139,8 +124,7 @@ def _stretches(subscribed: list[_Change], bounds: list[_Change], histories: _His
         for since, until, value in _by_place(bounds, NEVER):
             at = max(on, since), min(off, until)
             if at[0] < at[1] and value != NOWHERE:
-                mode = PLACE_MODE if timed else ANY_MODE
-                yield _Stretch(mode, at, (BEGINNING, ETERNITY), value, True)
+                yield PLACE_MODE if timed else ANY_MODE, at, (BEGINNING, ETERNITY), value, True
     if timed:
         yield from _as_of_times(subscribed, bounds, histories.left)
 
@@ -165,9 +149,9 @@ def _as_of_times(subscribed: list[_Change], bounds: list[_Change], left: int) ->
             if on[3].value and at[3].value != NOWHERE and logical[0] < logical[1]:
                 places = max(on[2], at[2]), left
                 if sure and places[0] < places[1]:
-                    yield _Stretch(LOGICAL_MODE, places, logical, _place(at[3]), True)
+                    yield LOGICAL_MODE, places, logical, _place(at[3]), True
     if not sure:
-        yield _Stretch(LOGICAL_MODE, (ALWAYS, NEVER), (BEGINNING, ETERNITY), None, False)
+        yield LOGICAL_MODE, (ALWAYS, NEVER), (BEGINNING, ETERNITY), None, False
 
 
 def _is_sure(changes: list[_Change]) -> bool:

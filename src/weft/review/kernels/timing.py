@@ -15,12 +15,12 @@ Who has resigned or was lost sends nothing any more.  All nodes carry that out a
 federate's own node perhaps last; so whether it had left when somebody was granted is told by the number of that command, and not
 by the clock, which only tells it where rows have no numbers.  What the home tells of logical time because of a command may reach
 a node just before the command: with the number before it, a grant counts as behind it from the time on at which the home can
-have carried it out (`Left.since`).  At the home itself such a grant was before it.
+have carried it out (`Departed.since`).  At the home itself such a grant was before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -78,19 +78,7 @@ class Found(NamedTuple):
     """What its time stamp should at least have been."""
 
 
-class TimeCarry(NamedTuple):
-    """What the rows of one federate in one piece mean for others."""
-
-    granted: Number | None  # the last grant
-    most: Number | None  # the greatest time stamp since the last flush
-    flushed: bool
-    least_before_grant: Number | None  # of deliveries before the first grant of the piece
-    least_before_flush: Number | None
-    first_grant: int  # places; the number of rows where there is none
-    first_flush: int
-
-
-def check_order(kind: Array, time: Array) -> tuple[list[Found], TimeCarry]:
+def check_order(kind: Array, time: Array) -> list[Found]:
     """Of one federate, in order."""
     count = len(kind)
     is_delivery = kind == DELIVER
@@ -102,25 +90,7 @@ def check_order(kind: Array, time: Array) -> tuple[list[Found], TimeCarry]:
     decreasing = is_delivery & has_before & (time < before) & ~past
     found = [Found(int(place), PAST, time[grant_at[place]]) for place in np.flatnonzero(past)]
     found += [Found(int(place), DECREASING, before[place]) for place in np.flatnonzero(decreasing)]
-    grants, flushes = np.flatnonzero(~is_delivery), np.flatnonzero(kind == FLUSH_GRANT)
-    first_grant = int(grants[0]) if len(grants) else count
-    first_flush = int(flushes[0]) if len(flushes) else count
-    since = time[(int(flushes[-1]) + 1 if len(flushes) else 0) :]
-    delivered_since = since[is_delivery[count - len(since) :]]
-    carry = TimeCarry(
-        time[grants[-1]] if len(grants) else None,
-        _or_none(np.max, delivered_since),
-        bool(len(flushes)),
-        _or_none(np.min, time[:first_grant][is_delivery[:first_grant]]),
-        _or_none(np.min, time[:first_flush][is_delivery[:first_flush]]),
-        first_grant,
-        first_flush,
-    )
-    return sorted(found), carry
-
-
-def _or_none(function: Callable[[Array], Number], values: Array) -> Number | None:
-    return function(values) if len(values) else None
+    return sorted(found)
 
 
 def _greatest_before(time: Array, is_delivery: Array, flush_at: Array) -> tuple[Array, Array]:

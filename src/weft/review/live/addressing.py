@@ -7,21 +7,22 @@ unless it changes regions as of logical times.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import itertools
+from collections import Counter
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from weft.host.recording.files import arrow_schema
 from weft.review.audits import interest, pick
 from weft.review.audits.context import CLOCK_COLUMN, NUMBER, RTI
 from weft.review.audits.judging import EXTRA, MISSED, POSSIBLE
+from weft.review.kernels import arrow
 from weft.review.kernels.interest import GRACE
-from weft.review.live.columns import WaitingRows, of_kinds
+from weft.review.kernels.standing import below
+from weft.review.live.columns import WaitingRows
 from weft.review.live.handovers import IS_EXTRA, IS_MISSED, IS_POSSIBLE, Handovers
-from weft.review.spark import arrow
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 CONTROL = ("node", "seq", "kind", "service", "federate", "class", "items", "region", "dimensions", "lower",
            "upper", "epoch_ns", "command")  # fmt: skip
@@ -45,12 +46,8 @@ class Addressing:
 
     def feed(self, node: str, table: pa.Table) -> None:
         """Rows of one node."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        control = of_kinds(table, "declare", "region", "resign", "lost")
-        time = control.column(self._time_column)
-        control = control.select(list(CONTROL)).append_column("time", time)
+        rows = pick.of_kinds(table, "declare", "region", "resign", "lost")
+        control = pick.with_columns(rows.select(list(CONTROL)), time=rows[self._time_column])
         sent = self._sent(table)
         unnumbered = control.column("command").null_count or sent.column("command").null_count
         if unnumbered and self._order_column == NUMBER:
@@ -66,37 +63,13 @@ class Addressing:
 
     def _sent(self, table: pa.Table) -> pa.Table:
         """As the audit of interest looks at them; `judged`: do they go by subscriptions at all?"""
-        import pyarrow.compute as pc
-
-        rows = of_kinds(table, "send")
-        rows = rows.filter(pc.not_equal(pc.fill_null(rows.column("source"), RTI), RTI))
-        service = pc.fill_null(rows.column("service"), "")
-        plain = pc.invert(
-            pc.or_(pc.match_substring(service, "directed"), pc.match_substring(service, "delete"))
-        )
-        judged = pc.and_(
-            pc.and_(plain, rows.column("class").is_valid()), rows.column("destinations").is_valid()
-        )
-        is_update = pc.and_(
-            pc.invert(pc.match_substring(service, "interaction")), rows.column("object").is_valid()
-        )
-        items = pc.binary_join(rows.column("items"), interest.SEP)
-        dimensions = pc.binary_join(rows.column("dimensions"), interest.SEP)
-        names = ["node", "seq", "source", "message", "class", "destinations", "lower", "upper"]
-        made = rows.select([*names, "epoch_ns", "command"]).append_column(
-            "items", pc.if_else(is_update, items, None)
-        )
-        made = made.append_column("dimensions", dimensions)
-        made = made.append_column("boxes", pick.joined(rows.column("boxes")))
-        made = made.append_column("by_logical", pc.fill_null(pc.equal(rows.column("order"), "TSO"), False))
-        made = made.append_column("time", rows.column(self._time_column))
-        return made.append_column("judged", judged)
+        rows = pick.messages(table, "send")
+        made = interest.as_sent(self._time_column, rows, "epoch_ns", "command")
+        return pick.with_columns(made, judged=interest.goes_by_subscriptions(rows))
 
     def control(self) -> pa.Table:
         """All rows by which somebody changed what it wants, as far as they count."""
-        import pyarrow as pa
-
-        return pa.concat_tables([_no_control(self._time_column).slice(0, 0), *self._control.values()])
+        return pa.concat_tables([_no_control(self._time_column), *self._control.values()])
 
     def settle(self, before: int) -> None:
         """With everything read that happened before this time."""
@@ -118,8 +91,6 @@ class Addressing:
         near = self._near(begin - margin, end + margin)
         misfits = interest.judge_tile(self._order_column, sent, near)
         for what, verdict in VERDICTS.items():
-            import pyarrow.compute as pc
-
             rows = misfits.filter(pc.equal(misfits.column("what"), what))
             if len(rows):
                 names = ("source", "message", "federate")
@@ -129,50 +100,23 @@ class Addressing:
 
     def _near(self, begin: int, end: int) -> pa.Table:
         """Stretches of subscriptions in that time, one for each class of messages that they are for."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         found = []
         for federate in self._control:
             stretches = self._stretches.get(federate)
             if stretches is None:
                 stretches = interest.stretches_of_one(self._order_column, self._control[federate])
                 self._stretches[federate] = stretches
-            meanwhile = pc.and_(
-                pc.less_equal(stretches.column("since"), end), pc.greater(stretches.column("until"), begin)
-            )
-            self._find_unjudged(federate, stretches)
-            found += self._by_class(stretches.filter(meanwhile))
-        return (
-            pa.concat_tables(found)
-            if found
-            else interest.stretches_of_one(CLOCK_COLUMN, _no_control(self._time_column)).slice(0, 0)
-        )
-
-    def _below(self, subscribed: str) -> list[str]:
-        return [name for name in self._classes if name == subscribed or name.startswith(f"{subscribed}.")]
-
-    def _find_unjudged(self, federate: int, stretches: pa.Table) -> None:
-        """Who has subscribed to a class and to one above it gets it at one of them, and nobody knows at which."""
-        above: dict[str, str] = {}
-        for subscribed in stretches.column("class").unique().to_pylist():
-            for name in self._below(subscribed):
-                if above.setdefault(name, subscribed) != subscribed:
-                    self._handovers.unjudged.add(federate)
-
-    def _by_class(self, stretches: pa.Table) -> list[pa.Table]:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        made: list[pa.Table] = []
-        at = stretches.column_names.index("class")
-        for subscribed in stretches.column("class").unique().to_pylist():
-            mine = stretches.filter(pc.equal(stretches.column("class"), subscribed))
-            made += [
-                mine.set_column(at, "class", pa.array([name] * len(mine), pa.string()))
-                for name in self._below(subscribed)
-            ]
-        return made
+            since, until = (arrow.numbers(stretches, name) for name in ("since", "until"))
+            classes = {
+                subscribed: [name for name in self._classes if below(name, subscribed)]
+                for subscribed in stretches.column("class").unique().to_pylist()
+            }
+            # Who has subscribed to a class and to one above it gets it at one of them, and nobody knows at which.
+            if max(Counter(itertools.chain(*classes.values())).values(), default=0) > 1:
+                self._handovers.unjudged.add(federate)
+            meanwhile = pick.filtered(stretches, (since <= end) & (until > begin))
+            found.append(interest.for_classes(meanwhile, classes))
+        return pa.concat_tables([arrow.schema_of(interest.SUBSCRIBED).empty_table(), *found])
 
     def _compact(self, before: int) -> None:
         """Of each region, changes before a time but the last are not needed any more."""
@@ -192,12 +136,8 @@ class Addressing:
 
 
 def _no_control(time_column: str) -> pa.Table:
-    """A federate that did nothing: for the schema of nothing."""
-    import pyarrow as pa
-
+    """For the schema of nothing."""
     schema = arrow_schema(with_node=True)
     kinds = {name: schema.field(time_column if name == "time" else name).type for name in (*CONTROL, "time")}
     plain = {name: kind.value_type if pa.types.is_dictionary(kind) else kind for name, kind in kinds.items()}
-    row: dict[str, object] = dict.fromkeys((*CONTROL, "time"))
-    row |= {"node": "", "seq": 0, "kind": "resign", "federate": 0, "epoch_ns": 0, "time": 0}
-    return pa.Table.from_pylist([row], schema=pa.schema(list(plain.items())))
+    return pa.schema(list(plain.items())).empty_table()

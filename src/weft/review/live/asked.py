@@ -7,11 +7,12 @@ belongs to them has been read, and sends and arrivals are kept for a while, for 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
-from weft.review.audits.context import RTI, RecordedMember, plain
+from weft.review.audits import pick
+from weft.review.audits.context import RecordedMember, plain
 from weft.review.audits.judging import (
     AFTER_RESIGNATION,
     EXTRA_ITEMS,
@@ -24,15 +25,12 @@ from weft.review.audits.judging import (
 )
 from weft.review.audits.near import KINDS, as_rows
 from weft.review.audits.survey import MemberStay
+from weft.review.kernels import arrow
 from weft.review.kernels.records import Violation
 from weft.review.live.addressing import Addressing
-from weft.review.live.columns import WaitingRows, of_kinds
+from weft.review.live.columns import WaitingRows
 from weft.review.live.frontier import Frontier
 from weft.review.live.members import Members
-from weft.review.spark import arrow
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 SETTLED = 2_000_000_000  # ns after which all rows of a delivery must have been read
 KEPT = 30_000_000_000  # ns for which sends and arrivals are known
@@ -64,18 +62,13 @@ class Asked:
         return self._waiting.rows + sum(len(table) for table in self._known)
 
     def feed(self, table: pa.Table) -> None:
-        import pyarrow.compute as pc
-
-        rows = of_kinds(table, *KINDS)
-        rows = rows.filter(pc.not_equal(pc.fill_null(rows.column("source"), RTI), RTI))
-        rows = rows.filter(rows.column("message").is_valid())
+        rows = pick.messages(table, *KINDS)
+        rows = pick.filtered(rows, arrow.present(rows, "message"))
         if len(rows):
             self._waiting.add(as_rows(rows, self._time_column))
 
     def settle(self, before: int) -> Iterator[Violation]:
         """With everything read that happened before this time."""
-        import pyarrow as pa
-
         ready = self._waiting.take("epoch_ns", before - SETTLED - self._frontier.clocks_differ)
         if ready is None:
             return
@@ -93,9 +86,8 @@ class Asked:
             federate: RecordedMember(federate, node, MemberStay(left_at=self._members.left_at.get(federate)))
             for federate, node in self._members.node.items()
         }
-        kind = "bigint" if self._time_column == "time_int" else "double"
-        control = arrow.packed(self._addressing.control())
-        return Known(members, set(), self._frontier.gaps, self._frontier.crashed, {}, {}, control, kind)
+        control, time = arrow.packed(self._addressing.control()), arrow.time_type(self._time_column)
+        return Known(members, set(), self._frontier.gaps, self._frontier.crashed, {}, {}, control, time)
 
     def _finding(self, row: Violation) -> Iterator[Violation]:
         names = ("what", "source", "message", "federate", "node", "seq")

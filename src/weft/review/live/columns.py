@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from weft.review.kernels import arrow
 from weft.review.kernels.pieces import Array
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-_MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93)
-
-
-def hashed(*columns: Array) -> Array:
-    """One number for each row.  Of a million open ones two are the same once in a hundred million runs."""
-    total = np.zeros(len(columns[0]), np.uint64)
-    with np.errstate(over="ignore"):
-        for column, factor in zip(columns, _MIX, strict=False):
-            total = (total ^ column.astype(np.int64).view(np.uint64)) * np.uint64(factor)
-            total ^= total >> np.uint64(29)
-            total *= np.uint64(_MIX[3])
-            total ^= total >> np.uint64(32)
-    return total
 
 
 class Sorted:
@@ -33,7 +18,7 @@ class Sorted:
 
     def __init__(self, **kinds: npt.DTypeLike) -> None:
         self.kinds = {name: np.dtype(kind) for name, kind in kinds.items()}
-        self.key = np.empty(0, np.uint64)
+        self.key = np.empty(0, np.int64)
         self.columns = {name: np.empty(0, kind) for name, kind in self.kinds.items()}
 
     def __len__(self) -> int:
@@ -42,10 +27,6 @@ class Sorted:
     def __getitem__(self, name: str) -> Array:
         return self.columns[name]
 
-    @property
-    def bytes(self) -> int:
-        return self.key.nbytes + sum(column.nbytes for column in self.columns.values())
-
     def find(self, keys: Array) -> tuple[Array, Array]:
         """Places, and whether they are there; a place of what is not there means nothing."""
         if not len(self.key):
@@ -53,14 +34,14 @@ class Sorted:
         places = np.minimum(np.searchsorted(self.key, keys), len(self.key) - 1)
         return places, self.key[places] == keys
 
-    def add(self, keys: Array, columns: Mapping[str, Array]) -> None:
-        """Rows whose keys are not there; of equal ones the first.  Columns that are not given are 0."""
-        keys, first = np.unique(keys, return_index=True)
+    def add(self, keys: Array, columns: Mapping[str, Array], rows: Array) -> None:
+        """Those of the rows (a mask) whose keys are not there; of equal ones the first.  Columns that are not given are 0."""
+        keys, first = np.unique(keys[rows], return_index=True)
         places = np.searchsorted(self.key, keys)
         self.key = np.insert(self.key, places, keys)
         for name, kind in self.kinds.items():
             given = columns.get(name)
-            values = np.zeros(len(keys), kind) if given is None else np.asarray(given)[first]
+            values = np.zeros(len(keys), kind) if given is None else np.asarray(given)[rows][first]
             self.columns[name] = np.insert(self.columns[name], places, values)
 
     def keep(self, rows: Array) -> None:
@@ -85,8 +66,6 @@ class Words:
         return found
 
     def numbers(self, table: pa.Table, name: str) -> Array:
-        from weft.review.spark import arrow
-
         codes, texts = arrow.words(table, name)
         known = np.array([0, *(self.number(text) for text in texts)], np.int32)
         return known[np.asarray(codes, np.int64) + 1]
@@ -108,9 +87,6 @@ class WaitingRows:
 
     def take(self, column: str, before: int) -> pa.Table | None:
         """Those whose time is less, or None."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if not self._tables:
             return None
         table = pa.concat_tables(self._tables)
@@ -119,10 +95,3 @@ class WaitingRows:
         rest = table.filter(pc.invert(due))
         self._tables = [rest.combine_chunks()] if len(rest) else []
         return ready if len(ready) else None
-
-
-def of_kinds(table: pa.Table, *kinds: str) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return table.filter(pc.is_in(table.column("kind"), value_set=pa.array(kinds, pa.string())))

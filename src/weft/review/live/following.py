@@ -7,7 +7,9 @@ What is told here the review of the whole run tells too; it is the judge in the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from weft.review.audits.context import plain
 from weft.review.kernels.records import Violation
@@ -18,9 +20,6 @@ from weft.review.live.handovers import SETTLED, Handovers
 from weft.review.live.log import Grants, Scan
 from weft.review.live.members import Members
 from weft.review.live.ordered import Deadlines, FederateSteps, Vectors
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 COLUMNS = (
     "node", "seq", "epoch_ns", "mono_ns", "command", "kind", "service", "federate", "name", "source", "message",
@@ -55,8 +54,6 @@ class Following:
         self._settled = 0
 
     def feed(self, table: pa.Table) -> list[Violation]:
-        import pyarrow.compute as pc
-
         found: list[Violation] = []
         self.rows += len(table)
         for node in table.column("node").unique().to_pylist():
@@ -128,11 +125,7 @@ class Following:
         return self._handovers.unsure + self._asked.unsure
 
     @property
-    def left_out(self) -> int:
-        """What came so late that it is left to the review of the whole run."""
-        return self._handovers.left_out + self._vectors.left_out
-
-    @property
     def waiting(self) -> int:
         """Rows and handovers that are kept because something about them is not certain yet."""
-        return len(self._handovers.handovers) + self._addressing.rows + self._grants.rows + self._scan.rows
+        of_all = self._grants.waiting.rows + self._scan.waiting.rows
+        return len(self._handovers.handovers) + self._addressing.rows + of_all

@@ -10,15 +10,12 @@ A node that neither writes nor says that there is nothing to write is taken for 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from weft.review.audits.context import CLOCKS_DIFFER, SAME_CLOCK
-from weft.review.spark import arrow
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from weft.review.kernels import arrow
 
 SILENT = 10_000_000_000  # ns after which a node is taken for crashed
 DESERTED = 60_000_000_000  # ns after which, if no node tells anything, none is waited for
@@ -76,14 +73,12 @@ class Frontier:
         latest = max(self.read.values(), default=0)
         self.deserted = set(self.read) <= self.crashed and now - max(latest, self._began) > DESERTED
 
-    def of(self, node: str) -> int:
-        return FOREVER if node in self.ended else self.read.get(node, 0)
-
     @property
     def all_read(self) -> int:
         """Of all nodes everything that happened before this time has been read."""
         latest = max(self.read.values(), default=0)  # if all have crashed, nobody will tell more
-        return min((self.of(node) for node in self.read if node not in self.crashed), default=latest)
+        waited_for = ((node, at) for node, at in self.read.items() if node not in self.crashed)
+        return min((FOREVER if node in self.ended else at for node, at in waited_for), default=latest)
 
     @property
     def clocks_differ(self) -> int:

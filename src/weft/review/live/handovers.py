@@ -12,21 +12,20 @@ a while (`SETTLED`) after that.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
-from weft.review.audits.context import RTI, plain
+from weft.review.audits import pick
+from weft.review.audits.context import plain
 from weft.review.audits.judging import DUPLICATE, EXTRA, LOST, MISSED, UNSENT
+from weft.review.kernels import arrow
 from weft.review.kernels.pieces import Array
 from weft.review.kernels.records import RecordedRow, Violation
-from weft.review.live.columns import Sorted, WaitingRows, Words, hashed, of_kinds
+from weft.review.kernels.sums import hashed
+from weft.review.live.columns import Sorted, WaitingRows, Words
 from weft.review.live.frontier import Frontier
 from weft.review.live.members import Members
-from weft.review.spark import arrow
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 SETTLED = 2_000_000_000  # ns: rare ways of a message may take so long
 KEPT = 30_000_000_000  # ns for which a settled handover is still known
@@ -48,7 +47,7 @@ class Handovers:
         self.handovers = Sorted(**numbers, **small, **flags, time=kind, told=np.uint8, verdict=np.uint8)
         self.sends = Sorted(source=np.int64, message=np.int64, epoch=np.int64, class_name=np.int32,
                             order=np.int32, placed=bool, open=bool, judged=bool)  # fmt: skip
-        self._parts = Sorted(handover=np.uint64, epoch=np.int64, count=np.int32)
+        self._parts = Sorted(handover=np.int64, epoch=np.int64, count=np.int32)
         self._forgotten: dict[int, int] = {}  # by source the greatest number of a send that is forgotten
         self._until = 0  # what was sent or delivered before is forgotten
         self._reached: dict[tuple[int, int], int] = {}
@@ -56,14 +55,13 @@ class Handovers:
         self._given_up: dict[tuple[int, ...], None] = {}
         self.unjudged: set[int] = set()
         self.unsure = 0
-        self.left_out = 0
 
     # What comes
 
     def feed(self, node: str, table: pa.Table) -> None:
         self._feed_sent(node, table)
         self._feed_delivered(node, table)
-        said = of_kinds(table, "drop", "filter", "retract")
+        said = pick.of_kinds(table, "drop", "filter", "retract")
         for row in said.select(["kind", "source", "message", "federate"]).to_pylist():
             self._give_up(node, row)
 
@@ -79,22 +77,15 @@ class Handovers:
         else:
             self._given_up[(*message, row["federate"])] = None
 
-    def _messages(self, table: pa.Table, kind: str) -> pa.Table:
-        import pyarrow.compute as pc
-
-        rows = of_kinds(table, kind)
-        return rows.filter(pc.not_equal(pc.fill_null(rows.column("source"), RTI), RTI))
-
     def _feed_sent(self, node: str, table: pa.Table) -> None:
-        rows = self._not_forgotten(self._messages(table, "send"))
+        rows = self._not_forgotten(pick.messages(table, "send"))
         if not len(rows):
             return
         source, message = arrow.numbers(rows, "source"), arrow.numbers(rows, "message")
         told = self._told(rows, node)
         keys = hashed(source, message)
-        new = ~self.sends.find(keys)[1]
         columns = {"source": source, "message": message, **told, "open": ~arrow.present(rows, "destinations")}
-        self.sends.add(keys[new], {name: column[new] for name, column in columns.items()})
+        self.sends.add(keys, columns, ~self.sends.find(keys)[1])
         federate, counts = arrow.lists(rows, "destinations")
         which = np.repeat(np.arange(len(rows)), counts)
         self._add_handovers(
@@ -105,18 +96,12 @@ class Handovers:
     def _not_forgotten(self, rows: pa.Table) -> pa.Table:
         """A send may be read after deliveries of it that are forgotten for want of room; then it is, too."""
         old = arrow.numbers(rows, "epoch_ns") < self._until
-        if not old.any():
-            return rows
-        gone = rows.filter(old)
-        self.left_out += int(arrow.lists(gone, "destinations")[1].sum())
-        self._note_forgotten(arrow.numbers(gone, "source"), arrow.numbers(gone, "message"))
-        return rows.filter(~old)
+        self._note_forgotten(arrow.numbers(rows, "source")[old], arrow.numbers(rows, "message")[old])
+        return pick.filtered(rows, ~old)
 
     def _told(self, rows: pa.Table, node: str) -> dict[str, Array]:
         """What the send says of a message."""
-        import pyarrow.compute as pc
-
-        best_effort = np.asarray(pc.fill_null(pc.equal(rows.column("transport"), "best-effort"), False))
+        best_effort = arrow.is_one_of(rows, "transport", "best-effort")
         order = self.words.numbers(rows, "order")
         causal = [self.words.number(name) for name in ("CO", "CT")]
         return {
@@ -134,14 +119,12 @@ class Handovers:
         """Also handovers that are there already, because their deliveries were read first."""
         keys = hashed(source, message, federate)
         places, there = self.handovers.find(keys)
-        new = ~there
-        columns = {"source": source, "message": message, "federate": federate, **told}
         for name, column in told.items():
             self.handovers[name][places[there]] = column[there]
-        self.handovers.add(keys[new], {name: column[new] for name, column in columns.items()})
+        self.handovers.add(keys, {"source": source, "message": message, "federate": federate, **told}, ~there)
 
     def _feed_delivered(self, node: str, table: pa.Table) -> None:
-        rows = self._messages(table, "deliver")
+        rows = pick.messages(table, "deliver")
         if not len(rows):
             return
         names = ("source", "message", "federate", "epoch_ns")
@@ -149,23 +132,19 @@ class Handovers:
         keys = hashed(source, message, federate)
         places, there = self.handovers.find(keys)
         known = there | (message > self._limits(source))
-        self.left_out += int((~known).sum())
-        new = known & ~there
         told = {
             "source": source, "message": message, "federate": federate, "epoch": epoch,
             "class_name": self.words.numbers(rows, "class"), "order": self.words.numbers(rows, "order"),
             "time": arrow.numbers(rows, self._time_column), "timed": arrow.present(rows, self._time_column),
         }  # fmt: skip
-        self.handovers.add(keys[new], {name: column[new] for name, column in told.items()})
+        self.handovers.add(keys, told, known & ~there)
         places, _ = self.handovers.find(keys[known])
         first = ~self.handovers["got"][places]
         self.handovers["got"][places] = True
         self.handovers["got_at"][places[first]] = epoch[known][first]
         self._count_parts(rows, keys, epoch, known)
-        import pyarrow.compute as pc
-
-        in_receive_order = pc.fill_null(pc.equal(rows.column("order"), "RO"), False)
-        self._reaching.add(rows.select(list(names)).filter(in_receive_order))
+        in_receive_order = arrow.is_one_of(rows, "order", "RO")
+        self._reaching.add(pick.filtered(rows.select(list(names)), in_receive_order))
 
     def _limits(self, source: Array) -> Array:
         """By row the greatest number of its source that is forgotten."""
@@ -177,15 +156,12 @@ class Handovers:
         """Attributes of different transportation come in several callbacks, which their items tell apart."""
         items = [hash((None if names is None else tuple(names), way)) for names, way in
                  zip(*(rows.column(name).to_pylist() for name in ("items", "transport")), strict=True)]  # fmt: skip
-        parts = hashed(keys.view(np.int64), np.array(items, np.int64))[known]
+        parts = hashed(keys, np.array(items, np.int64))[known]
         every, first, counts = np.unique(parts, return_index=True, return_counts=True)
         places, there = self._parts.find(every)
         self._parts["count"][places[there]] += counts[there].astype(np.int32)
-        new = ~there
-        self._parts.add(
-            every[new],
-            {"handover": keys[known][first][new], "epoch": epoch[known][first][new], "count": counts[new]},
-        )
+        columns = {"handover": keys[known][first], "epoch": epoch[known][first], "count": counts}
+        self._parts.add(every, columns, ~there)
 
     # What it means
 
@@ -272,6 +248,10 @@ class Handovers:
         granted, node = members.granted.get(federate), members.node.get(federate)
         if order == "TSO" and federate in members.doubtful and node not in self._frontier.ended:
             return None
+        if order == "TSO" and not is_lost and federate in members.timed:
+            return (
+                None  # it may have come to want it, and be sent it late: left to the review of the whole run
+            )
         passed = order == "TSO" and time is not None and granted is not None and bool(time < granted)
         if order == "TSO" and time is not None and granted is not None and not passed:
             return None
@@ -300,12 +280,8 @@ class Handovers:
         for place in places[~self._sends_of(places)[1]].tolist():
             handovers["told"][place] |= TOLD_UNSENT
             source = int(handovers["source"][place])
-            if int(handovers["message"][place]) <= self._members.sent_before.get(source, 0):
-                continue
-            if self._had_left(source):
-                continue
-            if int(handovers["message"][place]) <= self._forgotten.get(source, 0):
-                self.left_out += 1
+            known = max(self._members.sent_before.get(source, 0), self._forgotten.get(source, 0))
+            if int(handovers["message"][place]) <= known or self._had_left(source):
                 continue
             node = self._members.node.get(source)
             if node is None or node in self._frontier.gaps:
@@ -340,12 +316,17 @@ class Handovers:
                 continue
             if int(handovers["federate"][place]) in self.unjudged:
                 continue
-            if known and self._wanted_by_then(place, send):
+            if known and (self._wanted_by_then(place, send) or self._is_by_time(place, send)):
                 continue  # left to the review of the whole run
             if known:  # as it was sent, not as it was delivered
                 for name in ("class_name", "order"):
                     handovers[name][place] = self.sends[name][send]
             yield self._finding(place, "interest", EXTRA)
+
+    def _is_by_time(self, place: int, send: int) -> bool:
+        """What it wants as of the message's time it may yet say, or have said since it was given it."""
+        stamped = self.words.texts[self.sends["order"][send]] == "TSO"
+        return stamped and int(self.handovers["federate"][place]) in self._members.timed
 
     def _wanted_by_then(self, place: int, send: int) -> bool:
         """From another node: its receiver may have come to want it while it was under way."""
@@ -364,15 +345,13 @@ class Handovers:
         keys = hashed(source, message, federate)
         places, there = self.handovers.find(keys)
         self.handovers["verdict"][places[there]] = verdict
-        new = ~there
         sends, known = self.sends.find(hashed(source, message))
-        new &= known
+        new = ~there & known
         if verdict == IS_EXTRA or not new.any():
             return
         told = {name: self.sends[name][sends] for name in ("epoch", "class_name", "order")}
-        columns = {"source": source, "message": message, "federate": federate, **told}
-        made = {name: column[new] for name, column in columns.items()}
-        self.handovers.add(keys[new], made | {"verdict": np.full(int(new.sum()), verdict, np.uint8)})
+        told |= {"source": source, "message": message, "federate": federate}
+        self.handovers.add(keys, {**told, "verdict": np.full(len(keys), verdict, np.uint8)}, new)
 
     def judged(self, source: Array, message: Array) -> None:
         """Whom these should have gone to has been found out."""
@@ -405,20 +384,15 @@ class Handovers:
             latest = np.sort(handovers["epoch"][keep])[-MOST]
             keep &= handovers["epoch"] >= latest
             until = max(until, int(latest))
-            self.left_out += int((open_ones & ~keep).sum())
         handovers.keep(keep)
         self._until = max(until, self._until)
-        self._forget_sends(until)
+        # Sends with their handovers: a delivery of one whose send alone is known would seem to go to somebody not addressed.
+        old = self.sends["epoch"] < until
+        self._note_forgotten(self.sends["source"][old], self.sends["message"][old])
+        self.sends.keep(~old)
         self._parts.keep(self._parts["epoch"] >= until)
         while len(self._given_up) > MOST:
             del self._given_up[next(iter(self._given_up))]
-
-    def _forget_sends(self, until: int) -> None:
-        """With their handovers: a delivery of a message whose send alone is known would seem to go to somebody not addressed."""
-        old = self.sends["epoch"] < until
-        if old.any():
-            self._note_forgotten(self.sends["source"][old], self.sends["message"][old])
-            self.sends.keep(~old)
 
     def _note_forgotten(self, source: Array, message: Array) -> None:
         for one in np.unique(source).tolist():

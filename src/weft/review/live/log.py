@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from weft.review.audits import causal, pick, timing
+from weft.review.kernels import arrow
 from weft.review.kernels.records import Violation
 from weft.review.kernels.timing import NEAR, Departed
-from weft.review.live.columns import WaitingRows, of_kinds
-from weft.review.spark import arrow
+from weft.review.live.columns import WaitingRows
 from weft.review.spark.tasks import OfBatches
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class _Endless:
@@ -41,18 +39,13 @@ class Grants:
 
     def __init__(self, time_column: str, lookahead_column: str) -> None:
         self._columns = (time_column, lookahead_column)
-        kind = "bigint" if time_column == "time_int" else "double"
         self._gone: dict[int, Departed] = {}
-        self._check = _Endless(partial(timing.check_grants, kind, self._gone))
+        self._check = _Endless(partial(timing.check_grants, arrow.time_type(time_column), self._gone))
         self._schema: pa.Schema | None = None
-        self._waiting = WaitingRows()
-
-    @property
-    def rows(self) -> int:
-        return self._waiting.rows
+        self.waiting = WaitingRows()
 
     def feed(self, table: pa.Table, clocks_differ: int) -> None:
-        left = of_kinds(table, "resign", "lost").select(["federate", "command", "epoch_ns"])
+        left = pick.of_kinds(table, "resign", "lost").select(["federate", "command", "epoch_ns"])
         for federate, command, at in zip(*left.to_pydict().values(), strict=True):
             if command is not None:
                 told = Departed(command, at - NEAR)
@@ -64,20 +57,17 @@ class Grants:
         ]
         self._schema = parts[0].schema
         for part in parts:
-            if len(part):
-                self._waiting.add(part)
+            self.waiting.add(part)
 
     def crashed(self, federates: Iterable[int], at: int) -> None:
         """Their node tells nothing any more: what they promised since is not known."""
-        import pyarrow as pa
-
         if self._schema is not None:
             row = timing.ends_unknown("", at)
             rows = [row | {"federate": federate} for federate in federates]
-            self._waiting.add(pa.Table.from_pylist(rows, schema=self._schema))
+            self.waiting.add(pa.Table.from_pylist(rows, schema=self._schema))
 
     def settle(self, before: int) -> Iterator[Violation]:
-        ready = self._waiting.take("at", before)
+        ready = self.waiting.take("at", before)
         if ready is None:
             return
         order = [(name, "ascending") for name in ("at", "is_check", "node", "seq")]
@@ -91,17 +81,13 @@ class Scan:
     def __init__(self, orders: Sequence[str]) -> None:
         self._orders = tuple(orders)
         self._scan = _Endless(partial(causal.scan, patience=causal.PATIENCE))
-        self._waiting = WaitingRows()
-
-    @property
-    def rows(self) -> int:
-        return self._waiting.rows
+        self.waiting = WaitingRows()
 
     def feed(self, table: pa.Table) -> None:
-        self._waiting.add(pick.logged(self._orders, table))
+        self.waiting.add(pick.logged(self._orders, table))
 
     def settle(self, before: int) -> Iterator[Violation]:
-        ready = self._waiting.take("epoch_ns", before)
+        ready = self.waiting.take("epoch_ns", before)
         if ready is None:
             return
         order = [(name, "ascending") for name in ("epoch_ns", "node", "seq")]

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
+from weft.review.audits import pick
 from weft.review.audits.context import ACTING, RTI
 from weft.review.audits.control import FORGETS
+from weft.review.kernels import arrow
 from weft.review.kernels.interest import GRACE
 from weft.review.kernels.records import RecordedRow
-from weft.review.live.columns import WaitingRows, of_kinds
-from weft.review.spark import arrow
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from weft.review.kernels.standing import below
+from weft.review.live.columns import WaitingRows
 
 
 class Members:
@@ -27,41 +26,38 @@ class Members:
         self.left: set[int] = set()
         self.left_at: dict[int, int] = {}  # the number of the row at its own node that says so
         self.granted: dict[int, float] = {}
-        self.sent_before: dict[
-            int, int
-        ] = {}  # the last message before the recording began, of who was joined
+        # The last message before the recording began, of who was joined.
+        self.sent_before: dict[int, int] = {}
         self.joined_before: int | None = None  # the last federate that had joined when the recording began
         self.doubtful: set[int] = set()  # were granted more than they should: their grants show nothing
         self._moves: dict[int, array[int]] = {}
         self._ends: dict[int, list[tuple[str, int]]] = {}
         self._begins: dict[int, list[tuple[str, int]]] = {}
         self._forgets: set[tuple[int, str]] = set()  # who has deleted instances locally, and of which classes
+        self.timed: set[int] = set()  # have changed what they want as of a logical time
         self._waiting = WaitingRows()
 
     def feed(self, node: str, table: pa.Table) -> None:
         """Rows of one node."""
-        acting = of_kinds(table, *ACTING)
+        acting = pick.of_kinds(table, *ACTING)
         for federate in np.unique(arrow.numbers(acting, "federate")).tolist():
             if federate != RTI:
                 self.node[federate] = min(node, self.node.get(federate, node))
-        for row in of_kinds(table, "resign", "lost").select(["federate", "seq"]).to_pylist():
+        for row in pick.of_kinds(table, "resign", "lost").select(["federate", "seq"]).to_pylist():
             if self.node.get(row["federate"]) == node:
                 self.left_at.setdefault(row["federate"], row["seq"])
-        for number in arrow.numbers(of_kinds(table, "start"), "source").tolist():
+        for number in arrow.numbers(pick.of_kinds(table, "start"), "source").tolist():
             self.joined_before = number if self.joined_before is None else min(number, self.joined_before)
-        joins = of_kinds(table, "join").select(["federate", "message"]).to_pylist()
+        joins = pick.of_kinds(table, "join").select(["federate", "message"]).to_pylist()
         self.sent_before |= {row["federate"]: row["message"] for row in joins if row["message"]}
-        self._waiting.add(
-            of_kinds(table, "grant", "resign", "lost").select(
-                ["kind", "federate", "epoch_ns", self._time_column]
-            )
-        )
-        for row in of_kinds(table, "region", "declare").select(
-            ["kind", "service", "federate", "class", "epoch_ns"]
-        ).to_pylist():  # fmt: skip
+        settled = pick.of_kinds(table, "grant", "resign", "lost")
+        self._waiting.add(settled.select(["kind", "federate", "epoch_ns", self._time_column]))
+        names = ["kind", "service", "federate", "class", "object", "epoch_ns", self._time_column]
+        for row in pick.of_kinds(table, "region", "declare").select(names).to_pylist():
             self._changed(row)
-        calls = of_kinds(table, "call").select(["service", "federate", "class", "object"]).to_pylist()
-        for row in calls:
+            if row[self._time_column] is not None:
+                self.timed.add(row["federate"])
+        for row in pick.of_kinds(table, "call").select(names).to_pylist():
             if row["service"] == FORGETS and row["object"] is not None:
                 self._forgets.add((row["federate"], row["class"] or ""))
 
@@ -108,7 +104,4 @@ class Members:
     ) -> bool:
         if placed and any(first <= at <= last for at in self._moves.get(federate, ())):
             return True
-        return any(
-            first <= at <= last and (name == class_name or class_name.startswith(f"{name}."))
-            for name, at in declared.get(federate, ())
-        )
+        return any(first <= at <= last and below(class_name, name) for name, at in declared.get(federate, ()))

@@ -7,21 +7,16 @@ for it: the last requests, grants and deliveries; the greatest of all vectors.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
-from weft.review.audits import timing
-from weft.review.audits.causal import SEQUENCER
-from weft.review.audits.context import RTI, plain
+from weft.review.audits import deadlines, pick, timing
+from weft.review.audits.context import plain
+from weft.review.kernels import arrow
 from weft.review.kernels import causal as causal_kernel
 from weft.review.kernels.pieces import Array, by_value
 from weft.review.kernels.records import RecordedRow, Violation
-from weft.review.live.columns import of_kinds
-from weft.review.spark import arrow
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 RECENT = 4096  # deliveries to a federate that are remembered, to know one that comes again
 MISSES = 100_000  # that are remembered: a miss is told by one row, and by another when the event has ended
@@ -32,12 +27,10 @@ class FederateSteps:
 
     def __init__(self, time_column: str) -> None:
         self._columns = (time_column, time_column.replace("time", "lookahead"))
-        self._type = "bigint" if time_column == "time_int" else "double"
+        self._type = arrow.time_type(time_column)
         self._before: dict[str, pa.Table] = {}  # by node: rows that say what was before
 
     def feed(self, node: str, table: pa.Table) -> Iterator[Violation]:
-        import pyarrow as pa
-
         schema = arrow.schema_of(timing.STEPS.format(time=self._type))
         before = self._before.get(node, schema.empty_table())
         rows = timing.ordered(self._columns, table).cast(schema)
@@ -46,13 +39,6 @@ class FederateSteps:
         for row in timing.judged(self._type, node, whole, len(before)).to_pylist():
             row["audit"] = "time"
             yield plain(row)
-
-
-def service_in(column: pa.Array, services: Sequence[str]) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return pc.is_in(column, value_set=pa.array(list(services), pa.string()))
 
 
 class _HeardVectors:
@@ -87,19 +73,11 @@ class Vectors:
     def __init__(self, orders: Sequence[str]) -> None:
         self._orders = tuple(orders)
         self._heard: dict[tuple[str, int], _HeardVectors] = {}
-        self.left_out = 0  # that may have come before, so long ago that nobody remembers
 
     def feed(self, node: str, table: pa.Table) -> Iterator[Violation]:
-        import pyarrow.compute as pc
-
-        rows = of_kinds(table, "release", "deliver")
-        wanted = pc.and_(service_in(rows.column("order"), self._orders), rows.column("vector").is_valid())
-        rows = rows.filter(pc.and_(wanted, pc.not_equal(pc.fill_null(rows.column("source"), RTI), RTI)))
-        if not len(rows):
-            return
-        source, message = arrow.numbers(rows, "source"), arrow.numbers(rows, "message")
-        in_total = np.asarray(pc.equal(rows.column("order"), "CT"))
-        stamper = np.where(in_total, SEQUENCER, source)
+        rows = pick.stamped(self._orders, table)
+        names = ("source", "message", "process")
+        source, message, stamper = (arrow.numbers(rows, name) for name in names)
         process, lengths = arrow.lists(rows, "vector_of")
         values, _ = arrow.lists(rows, "vector")
         ends = np.cumsum(lengths)
@@ -131,11 +109,8 @@ class Vectors:
         before = dict(heard.recent)
         for place, after in zip((late.places - 1).tolist(), (late.after - 1).tolist(), strict=True):
             key = (int(source[place]), int(message[place]))
-            if key in before:
-                continue
-            if after < 0 and heard.forgot:
-                self.left_out += 1
-                continue
+            if key in before or (after < 0 and heard.forgot):
+                continue  # it may have come before, so long ago that nobody remembers
             if after < 0:
                 by = heard.by[columns[place]]
                 yield place, (int(by[0]), int(by[1]))
@@ -157,16 +132,8 @@ class Deadlines:
         self._told: dict[tuple[object, ...], list[int]] = {}  # how many ended late, and were said to be
 
     def feed(self, node: str, table: pa.Table) -> Iterator[Violation]:
-        import pyarrow.compute as pc
-
-        rows = of_kinds(table, "done", "miss")
-        late = pc.and_(
-            pc.greater(rows.column("deadline_ns"), 0),
-            pc.greater(rows.column("mono_ns"), rows.column("deadline_ns")),
-        )
-        missed = pc.or_(pc.equal(rows.column("kind"), "miss"), pc.fill_null(late, False))
         row: RecordedRow
-        for row in rows.filter(missed).select(["kind", "seq", "mono_ns", *self.KEY]).to_pylist():
+        for row in deadlines.late(table).select(["kind", "seq", "mono_ns", *self.KEY]).to_pylist():
             due = row["deadline_ns"] = row["deadline_ns"] or None
             key = (node, *(value for name, value in row.items() if name in self.KEY))
             counts = self._told.setdefault(key, [0, 0])

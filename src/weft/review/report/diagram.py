@@ -129,9 +129,8 @@ class Sketch:
         """The line of a federate, made if there is none."""
         key = f"federate {federate}"
         known = self.names.get(federate)
-        self.lines.setdefault(
-            key, ProcessLine(self.name(federate), "" if known is None else f"at {known.node}")
-        )
+        note = "" if known is None else f"at {known.node}"
+        self.lines.setdefault(key, ProcessLine(self.name(federate), note))
         return key
 
     # What
@@ -145,12 +144,10 @@ class Sketch:
             if (LATE, AFTER, WAY, OTHER).index(tone) < (LATE, AFTER, WAY, OTHER).index(event.tone):
                 event.tone, event.label, event.what = tone, label, what
             return known
-        self.taken[key] = self.add(
-            DiagramEvent(
-                self.line(row["federate"]), row["epoch_ns"] or 0, row["kind"], tone, label, what, row["seq"]
-            )
-        )
-        return self.taken[key]
+        line, at = self.line(row["federate"]), row["epoch_ns"] or 0
+        made = self.add(DiagramEvent(line, at, row["kind"], tone, label, what, row["seq"]))
+        self.taken[key] = made
+        return made
 
     def add(self, event: DiagramEvent) -> int:
         self.events.append(event)
@@ -182,17 +179,8 @@ class Sketch:
             words.append(f"{since}: {told}")
             if one.tone != OTHER:
                 times.append((column[event], since))
-            points.append(
-                Point(
-                    keys.index(one.process),
-                    column[event],
-                    one.kind,
-                    one.tone,
-                    one.label,
-                    f"{told}, {since}",
-                    one.number,
-                )
-            )
+            line, tip = keys.index(one.process), f"{told}, {since}"
+            points.append(Point(line, column[event], one.kind, one.tone, one.label, tip, one.number))
         arrows = [one._replace(first=column[one.first], last=column[one.last]) for one in self.arrows]
         stretches = [one._replace(first=column[one.first], last=column[one.last]) for one in self.stretches]
         return Diagram(

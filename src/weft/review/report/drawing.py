@@ -6,14 +6,12 @@ import math
 from collections.abc import Iterator
 
 from weft.recorder.timeline import page_text
+from weft.recorder.timeline.page import shortened
 from weft.review.report.diagram import AFTER, LATE, OTHER, WAY, Arrow, Diagram, Point, ProcessLine, Stretch
 
 LABELS = 136  # pixels for the names of processes
-NARROW, BROAD, ENOUGH = (
-    52,
-    120,
-    900,
-)  # pixels of a column, at least and at most, and of all together if they have room
+NARROW, BROAD, ENOUGH = 52, 120, 900
+"""Pixels of a column, at least and at most, and of all together if they have room."""
 ROW = 86
 TOP = 42
 BOTTOM = 44
@@ -43,12 +41,7 @@ LEGEND = (
 )
 
 
-def svg(diagram: Diagram, title_id: str) -> Iterator[str]:
-    """`title_id`: the element that says what it shows."""
-    return _Picture(diagram).lines(title_id)
-
-
-class _Picture:
+class SpaceTimePicture:
     def __init__(self, diagram: Diagram) -> None:
         self.diagram = diagram
         self.column = min(BROAD, max(NARROW, ENOUGH // diagram.columns))
@@ -59,6 +52,7 @@ class _Picture:
         return LABELS + (column + 0.6) * self.column
 
     def lines(self, title_id: str) -> Iterator[str]:
+        """`title_id`: the element that says what it shows."""
         diagram, size = self.diagram, f"{self.width} {self.height}"
         yield (
             f'<svg class="st" role="group" tabindex="0" aria-labelledby="{title_id}" width="{self.width}" '
@@ -82,8 +76,8 @@ class _Picture:
         return (
             f'<g class="process"><line x1="{LABELS}" x2="{end}" y1="{y}" y2="{y}"/>'
             f'<path class="end" d="M{end} {y}l-7 -4v8z"/>'
-            f'<text class="name" x="8" y="{y + 1}">{page_text(_short(process.label, 17))}</text>'
-            f'<text class="note" x="8" y="{y + 17}">{page_text(_short(process.note, 20))}</text>'
+            f'<text class="name" x="8" y="{y + 1}">{page_text(shortened(process.label, 17))}</text>'
+            f'<text class="note" x="8" y="{y + 17}">{page_text(shortened(process.note, 20))}</text>'
             f"<title>{page_text(f'{process.label} {process.note}'.strip())}</title></g>"
         )
 
@@ -144,7 +138,9 @@ class _Picture:
         # What is wrong is said above the line, what it is wrong beside below: the two are often neighbours.
         high = 32 if point.tone == AFTER else -18
         label = (
-            f'<text class="say" y="{high}">{page_text(_short(point.label, 22))}</text>' if point.label else ""
+            f'<text class="say" y="{high}">{page_text(shortened(point.label, 22))}</text>'
+            if point.label
+            else ""
         )
         return (
             f'<g class="pt {point.kind} {point.tone}" data-mark="{point.column}" '
@@ -165,10 +161,6 @@ def _y(process: int) -> float:
     return TOP + process * ROW
 
 
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
 def _head(x: float, y: float, ux: float, uy: float) -> str:
     size, half = 10.0, 4.5
     bx, by = x - ux * size, y - uy * size
@@ -182,7 +174,7 @@ def _label(arrow: Arrow, bend: Bend) -> str:
     x, y = _on(bend, 0.3 if arrow.tone == LATE else 0.5)
     side = 9 if (y2 - y1) * (x2 - x1) >= 0 else -9
     anchor = "start" if side > 0 else "end"
-    return f'<text x="{x + side:.1f}" y="{y - 3:.1f}" text-anchor="{anchor}">{page_text(_short(arrow.label, 26))}</text>'
+    return f'<text x="{x + side:.1f}" y="{y - 3:.1f}" text-anchor="{anchor}">{page_text(shortened(arrow.label, 26))}</text>'
 
 
 def _unit(x: float, y: float) -> Spot:

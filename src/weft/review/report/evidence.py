@@ -16,19 +16,18 @@ from weft.review.audits.context import RTI, Context, Result
 from weft.review.errors import reason
 from weft.review.kernels.records import RecordedRow, Violation
 from weft.review.report.diagram import NamedFederate as NamedFederate
-from weft.review.report.traffic import ShownTraffic, of_channels, of_classes
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Row as SparkRow
 
 MOST_DRAWN = 20  # witnesses of each audit
 NEAR_ROWS = 160  # around each
 ROWS_OF_KEYS = 20_000
 TIME_LINE_ROWS = 100_000
-MARGIN, MARGIN_OF_ALL = (
-    1_000_000_000,
-    50_000_000,
-)  # ns around a witness: for rows of those it names, and of everybody
+MOST_APART = 200  # classes or channels
+MARGIN, MARGIN_OF_ALL = 1_000_000_000, 50_000_000
+"""Nanoseconds around a witness: for rows of those it names, and of everybody."""
 SHOWN = (
     "node", "seq", "epoch_ns", "mono_ns", "kind", "service", "federate", "name", "source", "message", "cause_source", "cause",
     "class", "order", "deadline_ns", "priority", "operation", "detail",
@@ -44,6 +43,18 @@ KINDS_NEAR = {
 
 Place = tuple[str, int]
 """Of a witness: the audit, and which one of it, from 0."""
+
+
+class ShownTraffic(NamedTuple):
+    name: str
+    """Of a class with its order, or the number of a channel."""
+    order: str
+    messages: int
+    deliveries: int
+    filtered: int
+    """Reached a node that did not want them."""
+    payload: int
+    control: int
 
 
 @dataclass
@@ -263,8 +274,8 @@ def _time_line(context: Context, found: Evidence) -> None:
     from pyspark.sql import functions as f
 
     kind = f.col("kind")
-    of_channels = kind.isin(*KINDS) & ((kind != "drop") | f.col("priority").isNotNull())
-    rows = context.frame.where(of_channels).select(*Row._fields)
+    of_event_channels = kind.isin(*KINDS) & ((kind != "drop") | f.col("priority").isNotNull())
+    rows = context.frame.where(of_event_channels).select(*Row._fields)
     told = rows.where(~kind.isin("start", "stop", "dropped"))
     found.time_line_rows = told.count()
     if not found.time_line_rows:
@@ -277,3 +288,62 @@ def _time_line(context: Context, found: Evidence) -> None:
             f"Time line: the first {TIME_LINE_ROWS:,} of {found.time_line_rows:,} rows are drawn; "
             "`weft timeline RUN --from S --to S` draws any other part."
         )
+
+
+# Traffic
+
+
+def of_classes(rows: DataFrame) -> list[ShownTraffic]:
+    """The busiest first."""
+    from pyspark.sql import functions as f
+
+    kind = f.col("kind")
+    named = rows.where(kind.isin("send", "deliver", "filter") & (f.col("source") != RTI))
+    # A callback says receive order whatever the order of its message is; so deliveries are counted by class alone.
+    order = f.when(kind == "send", f.col("order")).otherwise(f.lit(None))
+    summed = named.groupBy("class", order.alias("order")).agg(
+        f.count_if(kind == "send").alias("messages"),
+        f.count_if(kind == "deliver").alias("deliveries"),
+        f.count_if(kind == "filter").alias("filtered"),
+        f.coalesce(f.sum(f.when(kind == "send", f.col("payload_bytes"))), f.lit(0)).alias("payload"),
+        f.coalesce(f.sum(f.when(kind == "send", f.col("control_bytes"))), f.lit(0)).alias("control"),
+    )
+    by_class: dict[str, list[SparkRow]] = {}
+    for row in summed.collect():
+        by_class.setdefault(row["class"] or "", []).append(row)
+    made = [
+        ShownTraffic(
+            name,
+            ", ".join(sorted({row["order"] for row in parts if row["order"]})),
+            *(sum(row[column] for row in parts) for column in ShownTraffic._fields[2:]),
+        )
+        for name, parts in by_class.items()
+    ]
+    return bounded(sorted(made, key=lambda one: (-one.messages - one.deliveries, one.name)))
+
+
+def of_channels(rows: DataFrame) -> list[ShownTraffic]:
+    """Messages by the channels of data distribution that carried them; one that several carried counts for each."""
+    from pyspark.sql import functions as f
+
+    sent = rows.where((f.col("kind") == "send") & (f.col("source") != RTI) & f.col("channels").isNotNull())
+    each = sent.select(f.explode("channels").alias("channel"), "payload_bytes", "control_bytes")
+    summed = each.groupBy("channel").agg(
+        f.count(f.lit(1)).alias("messages"),
+        f.coalesce(f.sum("payload_bytes"), f.lit(0)).alias("payload"),
+        f.coalesce(f.sum("control_bytes"), f.lit(0)).alias("control"),
+    )
+    busiest = summed.orderBy(f.desc("messages"), "channel").limit(MOST_APART).collect()
+    return [
+        ShownTraffic(f"channel {row.channel}", "", row.messages, 0, 0, row.payload, row.control)
+        for row in busiest
+    ]
+
+
+def bounded(all_of_them: list[ShownTraffic], most: int = MOST_APART) -> list[ShownTraffic]:
+    """The first ones, and one for all others."""
+    if len(all_of_them) <= most:
+        return all_of_them
+    rest = all_of_them[most:]
+    sums = (sum(one[place] for one in rest) for place in range(2, len(ShownTraffic._fields)))  # type: ignore[misc]
+    return [*all_of_them[:most], ShownTraffic(f"{len(rest):,} others", "", *sums)]

@@ -6,13 +6,12 @@ rows is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.recorder.timeline import SCRIPT as TIME_LINE_SCRIPT
 from weft.recorder.timeline import (
-    TIP,
     TIPS,
     Table,
     endings,
@@ -24,11 +23,12 @@ from weft.recorder.timeline import (
     page_text,
     picture,
 )
+from weft.recorder.timeline.page import html_document
+from weft.review.advice.told import GridData
 from weft.review.kernels.records import Violation
 from weft.review.report import drawing
 from weft.review.report.advised import advice_html
-from weft.review.report.bars import grid_html, traffic_html
-from weft.review.report.evidence import MOST_DRAWN, Evidence
+from weft.review.report.evidence import MOST_DRAWN, Evidence, ShownTraffic
 from weft.review.report.texts import SCRIPT, STYLE
 from weft.review.report.witness import draw
 
@@ -45,20 +45,15 @@ QUESTIONS = {
 }
 FEDERATES = ("federate", "source", "after_source", "by")
 MOST_CONSUMERS = 100
+MOST_SHOWN = 40  # classes, channels, strategies
 
 
 def html_report(found: Review) -> str:
     evidence = found.evidence or Evidence()
     title = f"Review of {evidence.federation or Path(found.run).parent.name}, {Path(found.run).name}"
     time_line = list(_time_line(evidence))
-    scripts = f"{TIME_LINE_SCRIPT if time_line else ''}{TIPS}{SCRIPT}"
-    lines = [
-        "<!DOCTYPE html>",
-        '<html lang="en"><head><meta charset="utf-8"/>',
-        '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
-        f"<title>{page_text(title)}</title>",
-        f"<style>{page_style()}{STYLE}</style></head><body>",
-        f"<h1>{page_text(title)}</h1>",
+    script = f"{TIME_LINE_SCRIPT if time_line else ''}{TIPS}{SCRIPT}"
+    body = [
         *_summary(found, evidence),
         "<main>",
         *_violations(found, evidence),
@@ -68,17 +63,14 @@ def html_report(found: Review) -> str:
             or ['<h2 id="time-line">Time line</h2>', "<p>Nothing was pushed or dispatched in this run.</p>"]
         ),
         '<h2 id="traffic">Traffic</h2>',
-        *traffic_html(evidence),
-        *grid_html(found.advice.get("grid", {})),
+        *_traffic(evidence),
+        *_grid(found.advice.get("grid", {})),
         '<h2 id="advice">Advice</h2>',
         *advice_html(found.advice),
         "</main>",
         *_footer(found, evidence),
-        TIP,
-        f"<script>{scripts}</script>",
-        "</body></html>",
     ]
-    return "\n".join(lines) + "\n"
+    return html_document(title, f"{page_style()}{STYLE}", body, script)
 
 
 def counted(violations: int) -> str:
@@ -93,8 +85,7 @@ def _summary(found: Review, evidence: Evidence) -> Iterator[str]:
         yield '<ul class="note-list" role="note">'
         yield from (f"<li>{page_text(note)}</li>" for note in found.notes)
         yield "</ul>"
-    violations = found.violations
-    verdict = f"{counted(violations)}." if violations else "Nothing is violated."
+    verdict = f"{counted(found.violations)}." if found.violations else "Nothing is violated."
     if found.status == "inconclusive":
         verdict = (
             "Inconclusive: nothing is violated as far as can be told, but not everything could be judged."
@@ -195,7 +186,7 @@ def _audit(name: str, result: Result, evidence: Evidence) -> Iterator[str]:
             f'{page_text(diagram.title)}</summary><div class="inside"><div class="scroll">'
         )
         if diagram.points:
-            yield from drawing.svg(diagram, f"{place}-title")
+            yield from drawing.SpaceTimePicture(diagram).lines(f"{place}-title")
         yield "</div>"
         yield from (f"<p>{page_text(note)}</p>" for note in diagram.notes)
         yield '<details><summary>the same in words</summary><ol class="words">'
@@ -230,17 +221,8 @@ def _consumers(found: Review) -> Iterator[str]:
         )
         used = "" if one["utilisation"] is None else f"{one['utilisation']:.1%}"
         priority = "" if one["priority"] is None else str(one["priority"])
-        rows.append(
-            (
-                str(one["name"] or ""),
-                str(one["node"]),
-                priority,
-                f"{one['events']:,}",
-                f"{one['misses']:,}",
-                *figures,
-                used,
-            )
-        )
+        counts = (f"{one['events']:,}", f"{one['misses']:,}")
+        rows.append((str(one["name"] or ""), str(one["node"]), priority, *counts, *figures, used))
         if one["misses"]:
             bad.add((place, 4))
     header = (
@@ -277,6 +259,82 @@ def _time_line(evidence: Evidence) -> Iterator[str]:
     yield "<ul>"
     yield from (f"<li>{page_text(note)}</li>" for note in made.notes)
     yield "</ul></section>"
+
+
+# Traffic, as tables with bars
+
+
+def _traffic(evidence: Evidence) -> Iterator[str]:
+    if not evidence.classes:
+        yield "<p>No message was sent.</p>"
+        return
+    yield "<h3>By class</h3>"
+    yield '<p class="legend"><span class="key way"><i></i>sent</span><span class="key got"><i></i>delivered</span></p>'
+    yield from _traffic_table("class", evidence.classes, True)
+    if evidence.channels:
+        yield "<h3>By channel of data distribution</h3>"
+        yield from _traffic_table("channel", evidence.channels, False)
+
+
+def _traffic_table(what: str, rows: Sequence[ShownTraffic], delivered: bool) -> Iterator[str]:
+    """Deliveries are known of classes only."""
+    shown = rows[:MOST_SHOWN]
+    most = max((max(row.messages, row.deliveries) for row in shown), default=0) or 1
+    more = ("delivered", "unwanted") if delivered else ()
+    order = ("order",) if delivered else ()
+    yield _bars_head((what, *order, "", "messages", *more, "bytes of values", "of control"))
+    for row in shown:
+        bars = _bar([(row.messages, "a")], most) + (_bar([(row.deliveries, "b")], most) if delivered else "")
+        name = page_text(row.name) + (f"</td><td>{page_text(row.order)}" if delivered else "")
+        got = (row.deliveries, row.filtered) if delivered else ()
+        yield _bars_row("", name, bars, (row.messages, *got, row.payload, row.control))
+    yield "</tbody></table></div>"
+    if len(rows) > len(shown):
+        yield f"<p>{len(rows) - len(shown):,} more with less traffic are not shown.</p>"
+
+
+def _bars_head(heads: Sequence[str]) -> str:
+    """The column of the bars has no head, and numbers follow it."""
+    numbers = heads.index("")
+    kinds = ["" if place <= numbers else ' class="n"' for place in range(len(heads))]
+    cells = "".join(f"<th{kind}>{head}</th>" for kind, head in zip(kinds, heads, strict=True))
+    return f'<div class="scroll"><table class="bars"><thead><tr>{cells}</tr></thead><tbody>'
+
+
+def _bar(parts: Sequence[tuple[float, str]], most: float) -> str:
+    spans = "".join(
+        f'<span class="{kind}" style="width:{100 * size / most:.2f}%"></span>' for size, kind in parts if size
+    )
+    return f'<div class="track" aria-hidden="true">{spans}</div>'
+
+
+def _bars_row(kind: str, name: str, bars: str, counts: Sequence[int]) -> str:
+    cells = "".join(f'<td class="n">{count:,}</td>' for count in counts)
+    return f'<tr{kind}><td>{name}</td><td class="cell">{bars}</td>{cells}</tr>'
+
+
+def _grid(grid: GridData) -> Iterator[str]:
+    """What the recorded messages would be under each strategy and size of the grid."""
+    yield "<h3>By strategy and size of the grid</h3>"
+    if "tried" not in grid:
+        yield f"<p>Not known: {page_text(grid.get('none_because', 'advice was left out of this review'))}.</p>"
+        return
+    yield '<p class="legend"><span class="key way"><i></i>wanted</span><span class="key late"><i></i>unwanted</span></p>'
+    once = {row["setting"]: row for row in [grid["old"], *grid["tried"]]}
+    most = max((row["received"] for row in once.values()), default=0) or 1
+    heads = ("strategy", "", "messages between nodes", "receptions wanted", "unwanted")
+    yield _bars_head(heads)
+    for row in list(once.values())[:MOST_SHOWN]:
+        new, old = row["setting"] == grid["new"]["setting"], row["setting"] == grid["old"]["setting"]
+        marks = [word for word, is_it in (("as recorded", old), ("advised", new)) if is_it]
+        told = row["setting"] + (f" ({', '.join(marks)})" if marks else "")
+        bar = _bar([(row["wanted"], "a"), (row["unwanted"], "c")], most)
+        kind = ' class="chosen"' if new else ""
+        yield _bars_row(kind, page_text(told), bar, (row["copies"], row["wanted"], row["unwanted"]))
+    yield "</tbody></table></div>"
+
+
+# The end
 
 
 def _footer(found: Review, evidence: Evidence) -> Iterator[str]:

@@ -133,11 +133,8 @@ class _Drawer:
             self.rows, key=lambda row: min((abs((row["epoch_ns"] or 0) - at) for at in moments), default=0)
         ):
             message = (row["source"] or 0, row["message"] or 0)
-            if (
-                not room
-                or (row["node"], row["seq"]) in sketch.taken
-                or f"federate {row['federate']}" not in shown
-            ):
+            known = (row["node"], row["seq"]) in sketch.taken
+            if not room or known or f"federate {row['federate']}" not in shown:
                 continue
             if row["kind"] == "deliver" and "deliver" in kinds:
                 if message in self.sends and f"federate {message[0]}" in shown:
@@ -171,15 +168,11 @@ class _Drawer:
         previous = first
         for message, heard in way:
             self.sent(message, AFTER if message == second else WAY)
+            had = f"{sketch.name(message[0])} had sent"
             if heard is not None:
                 self.carried(previous, heard, WAY)
-                told.append(
-                    f"{sketch.name(heard['federate'])} had got {self.title_of(previous)} when it sent {self.title_of(message)}"
-                )
-            else:
-                told.append(
-                    f"{sketch.name(message[0])} had sent {self.title_of(previous)} when it sent {self.title_of(message)}"
-                )
+                had = f"{sketch.name(heard['federate'])} had got"
+            told.append(f"{had} {self.title_of(previous)} when it sent {self.title_of(message)}")
             previous = message
         for row in self.got(second)[:1]:
             self.carried(second, row, AFTER)
@@ -237,20 +230,11 @@ class _Drawer:
         self.others(("deliver", "declare", "region"))
         end = self.nowhere(self.to, begin, f"never got {self.long_title(self.message)}")
         if begin is not None:
-            self.sketch.arrow(
-                begin,
-                end,
-                LATE,
-                self.title_of(self.message),
-                f"{self.long_title(self.message)} did not come",
-                True,
-            )
-        missed = self.witness.get("what") == "missed"
-        why = (
-            "was not addressed to it, though it had subscribed"
-            if missed
-            else "was sent to it, and nothing excuses the loss"
-        )
+            tip = f"{self.long_title(self.message)} did not come"
+            self.sketch.arrow(begin, end, LATE, self.title_of(self.message), tip, True)
+        why = "was sent to it, and nothing excuses the loss"
+        if self.witness.get("what") == "missed":
+            why = "was not addressed to it, though it had subscribed"
         return self.finish(f"{who} never got {self.long_title(self.message)}: it {why}.")
 
     def duplicate(self) -> Diagram:
@@ -289,9 +273,8 @@ class _Drawer:
         who = self.sketch.name(self.to)
         wrong = [row for row in self.got(self.message) if (row["node"], row["seq"]) == place]
         for row in (wrong or self.got(self.message))[:1]:
-            self.carried(
-                self.message, row, LATE, None, f"time {row['time']:g}" if row["time"] is not None else ""
-            )
+            at_end = "" if row["time"] is None else f"time {row['time']:g}"
+            self.carried(self.message, row, LATE, None, at_end)
             self.bounded(row, bound)
         self.others(("deliver", "grant"))
         time = self.witness.get("time")

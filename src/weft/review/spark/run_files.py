@@ -10,15 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from weft.host.recording.files import VERSION_KEY
 from weft.host.recording.runs import RowFile, file_place, newer_schema, read_rows
 from weft.recorder import COLUMNS, VERSION
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MAGIC = b"PAR1"  # the end of every whole Parquet file
 COPYING = 10.0  # seconds for which a file that is not whole may still be on its way here
@@ -117,7 +117,6 @@ def grouped(files: Iterable[Listed], most: int = PARTITION_BYTES) -> list[list[L
 
 def read_file(file: Listed, columns: Sequence[str], report: Callable[[str], None]) -> pa.Table | None:
     """The rows of one file; None, and a report, if it is torn or of something else.  A newer version is refused."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
@@ -138,18 +137,13 @@ def read_file(file: Listed, columns: Sequence[str], report: Callable[[str], None
 
 def mask(table: pa.Table, name: str, operator: str, values: Sequence[int | str]) -> pa.Array:
     """Which rows a filter lets through; null is not.  All operators but `in` have one value."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     column = table.column(name)
     if pa.types.is_dictionary(column.type):
         column = column.cast(pa.string())
     if operator == "in":
         return pc.is_in(column, value_set=pa.array(list(values), column.type))
-    compare = {"==": pc.equal, ">": pc.greater, ">=": pc.greater_equal, "<": pc.less, "<=": pc.less_equal}[
-        operator
-    ]
-    return pc.fill_null(compare(column, values[0]), False)
+    compare = {"==": pc.equal, ">": pc.greater, ">=": pc.greater_equal, "<": pc.less, "<=": pc.less_equal}
+    return pc.fill_null(compare[operator](column, values[0]), False)
 
 
 def earlier(one: Offset, other: Offset) -> Offset:

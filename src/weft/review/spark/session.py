@@ -85,11 +85,9 @@ def settings(profile: Profile, logging_file: str) -> dict[str, str]:
     if profile.is_near:
         chosen |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     if profile.is_local:
-        java.append("-XX:+UseSerialGC")
-        if profile.rows <= SMALL_RUN:
-            java.append("-XX:TieredStopAtLevel=1")
-        partitions = max(1 + profile.rows // ROWS_PER_SHUFFLE_PARTITION, _cores(profile.master))
         small = profile.rows <= SMALL_RUN
+        java += ["-XX:+UseSerialGC", *(["-XX:TieredStopAtLevel=1"] if small else [])]
+        partitions = max(1 + profile.rows // ROWS_PER_SHUFFLE_PARTITION, _cores(profile.master))
         chosen |= {
             "spark.sql.shuffle.partitions": "1" if small else str(partitions),
             "spark.sql.adaptive.enabled": "false",
@@ -221,12 +219,16 @@ def progress(session: SparkSession | None, title: str, say: Callable[[str], None
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
+    all_of_it = False
     try:
         yield idle
+        all_of_it = True
     finally:
         ended.set()
         watcher.join()
         counted = stages(context, group)
+        if all_of_it:  # Spark's account of its stages may lag behind their results
+            counted = Stages(counted.total, counted.total)
         needed_none = not counted.total and idle.because
         say(f"{title}: {idle.because if needed_none else f'{counted}, {_since(began)}'}\n")
 

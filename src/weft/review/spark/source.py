@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import pyarrow as pa
 from pyspark.sql import datasource
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -22,11 +23,10 @@ from weft.host.recording.runs import check_run, open_run
 from weft.recorder import KINDS
 from weft.review.errors import ReviewError
 from weft.review.spark import run_files
-from weft.review.spark.reading import spark_schema
+from weft.review.spark.reading import notes_of, spark_schema
 from weft.review.spark.run_files import Listed, Offset
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import SparkSession
     from pyspark.sql.datasource import Filter
     from pyspark.sql.streaming.datasource import ReadLimit
@@ -134,8 +134,7 @@ class _FilesReader:
 
     def __init__(self, asked: SourceOptions, schema: StructType) -> None:
         self.asked = asked
-        self.fields = [(field.name, field.dataType.simpleString()) for field in schema.fields]
-        unknown = [name for name, _ in self.fields if name not in run_files.NAMES]
+        unknown = [field.name for field in schema.fields if field.name not in run_files.NAMES]
         if unknown:
             raise ReviewError(f"rows have no column {unknown[0]!r}; there are {', '.join(run_files.NAMES)}")
         self.schema = schema
@@ -195,9 +194,8 @@ def _told(one: Filter) -> Told | None:
     for kind, operator in operators.items():
         if isinstance(one, getattr(datasource, kind)) and len(one.attribute) == 1:
             values = one.value if operator == "in" else (one.value,)
-            if all(
-                isinstance(value, int | str) for value in values
-            ):  # not NaN, which Spark compares otherwise
+            # Not NaN, which Spark compares otherwise.
+            if all(isinstance(value, int | str) for value in values):
                 return one.attribute[0], operator, tuple(values)
     return None
 
@@ -209,8 +207,6 @@ class NotesReader(DataSourceReader):  # type: ignore[misc]
         self.run = asked.run
 
     def read(self, partition: InputPartition) -> Iterator[tuple[str]]:
-        from weft.review.spark.reading import notes_of
-
         yield from ((note,) for note in notes_of(open_run(self.run)))
 
 

@@ -11,17 +11,18 @@ so it does not matter if one federate, one class or one region has nearly all of
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
+import pyarrow as pa
 
 from weft.host.recording.runs import RowFile, Run, read_rows
-from weft.review.spark import arrow
+from weft.review.kernels import arrow
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 ROWS_PER_PART = 1 << 19
@@ -29,11 +30,11 @@ LEAST_ROWS = 1 << 15  # a task costs more than to read so many
 LEAST_PARTS = 8  # as far as there are rows enough: so that all cores have some
 ROWS_AT_ONCE = 1 << 17  # of files that are smaller, several are looked at together
 
-Work = Callable[[], Iterator["pa.RecordBatch"]]
+Work = Callable[[], Iterator[pa.RecordBatch]]
 """Gives Arrow batches; it goes to another process, so it is a function of a module with its arguments (`partial`)."""
-Pick = Callable[["pa.Table"], "pa.Table"]
+Pick = Callable[[pa.Table], pa.Table]
 """Of a table of rows the part that matters, as a table."""
-OfBatches = Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
+OfBatches = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """For `mapInArrow`."""
 
 
@@ -85,8 +86,6 @@ class Here:
         return Here(_table(function(iter(self.table.to_batches())), schema))
 
     def unionByName(self, other: Frame) -> Here:  # noqa: N802
-        import pyarrow as pa
-
         return Here(pa.concat_tables([self.table, other.toArrow().select(self.table.column_names)]))
 
     def persist(self) -> Here:
@@ -97,8 +96,6 @@ class Here:
 
 
 def _table(batches: Iterator[pa.RecordBatch], schema: str) -> pa.Table:
-    import pyarrow as pa
-
     wanted = arrow.schema_of(schema)
     tables = [pa.Table.from_batches([batch]).select(wanted.names).cast(wanted) for batch in batches]
     return pa.concat_tables(tables) if tables else wanted.empty_table()
@@ -113,6 +110,24 @@ def spread(session: SparkSession | None, works: Sequence[Work], schema: str) -> 
     return frame
 
 
+def counted(frame: Frame, columns: str) -> Counter[tuple[object, ...]]:
+    """How many rows there are of what these columns (a schema) say together."""
+    schema = f"{columns}, count bigint"
+    found = Counter[tuple[object, ...]]()
+    for row in frame.mapInArrow(partial(_count, schema), schema).toArrow().to_pylist():
+        *values, count = row.values()
+        found[tuple(values)] += count
+    return found
+
+
+def _count(schema: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    wanted = arrow.schema_of(schema)
+    for batch in batches:
+        counts = Counter(zip(*(batch.column(name).to_pylist() for name in wanted.names[:-1]), strict=True))
+        rows = [dict(zip(wanted.names, (*values, count), strict=True)) for values, count in counts.items()]
+        yield arrow.made_of_rows(rows, wanted)
+
+
 def _work(works: list[Work], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for number in batch.column("id").to_pylist():
@@ -122,8 +137,6 @@ def _work(works: list[Work], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
 
 def read_part(part: RunPart, columns: Sequence[str], pick: Pick | None = None) -> Iterator[pa.Table]:
     """Tables of the part's rows, in order; `pick` chooses from them as they are read."""
-    import pyarrow as pa
-
     waiting: list[pa.Table] = []
     for file in part.files:
         table = _read(file, columns)
@@ -151,8 +164,6 @@ class DamagedFile(Exception):
 
 
 def _read(file: RowFile, columns: Sequence[str]) -> pa.Table:
-    import pyarrow as pa
-
     try:
         return read_rows(file, columns)
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
@@ -163,13 +174,15 @@ def _read(file: RowFile, columns: Sequence[str]) -> pa.Table:
 # All nodes in the order of the clock
 
 
-def in_order(parts: Sequence[RunPart], columns: Sequence[str], *picks: Pick) -> Iterator[pa.Table]:
-    """Tables of what is picked from all nodes, sorted by `at`, `late`, node and seq, which every pick gives.
+def in_order(parts: Sequence[RunPart], columns: Sequence[str], pick: Pick) -> Iterator[pa.Table]:
+    """Tables of what is picked from all nodes, sorted by `at`, `late`, node and seq, which the pick gives.
 
     A clock may be set back.  What a node wrote later happened later, so its `at` never falls.
     """
-    nodes = dict.fromkeys(part.node for part in parts)
-    return merged([rising(_picked(parts, node, columns, pick)) for node in nodes for pick in picks])
+    files: dict[str, tuple[RowFile, ...]] = {}
+    for part in parts:
+        files[part.node] = (*files.get(part.node, ()), *part.files)
+    return merged([rising(read_part(RunPart(*one), columns, pick)) for one in files.items()])
 
 
 def lives_of(parts: Sequence[RunPart]) -> list[RunPart]:
@@ -181,15 +194,7 @@ def lives_of(parts: Sequence[RunPart]) -> list[RunPart]:
     return [RunPart(node, tuple(files)) for (node, _), files in found.items()]
 
 
-def _picked(parts: Sequence[RunPart], node: str, columns: Sequence[str], pick: Pick) -> Iterator[pa.Table]:
-    for part in parts:
-        if part.node == node:
-            yield from read_part(part, columns, pick)
-
-
 def rising(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    import pyarrow as pa
-
     last = np.iinfo(np.int64).min
     for table in tables:
         if len(table):
@@ -200,8 +205,6 @@ def rising(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
 
 def merged(streams: list[Iterator[pa.Table]]) -> Iterator[pa.Table]:
     """What lies before the last row that is known of every stream is all there, and can be sorted."""
-    import pyarrow as pa
-
     held: dict[int, pa.Table] = {}
     reading = dict(enumerate(streams))
     horizon = np.iinfo(np.int64).min

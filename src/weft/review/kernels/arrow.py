@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from weft.review.kernels.pieces import Array
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def numbers(batch: pa.RecordBatch, name: str, missing: float = 0) -> Array:
@@ -27,8 +25,6 @@ def present(batch: pa.RecordBatch, name: str) -> Array:
 
 def lists(batch: pa.RecordBatch, name: str) -> tuple[Array, Array]:
     """A column of lists as all their values, one behind the other, and their lengths."""
-    import pyarrow.compute as pc
-
     column = _column(batch, name)
     lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
     values = pc.list_flatten(column)
@@ -60,8 +56,6 @@ def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
 
 def made(columns: Mapping[str, Array | pa.Array | Sequence[object]], schema: pa.Schema) -> pa.RecordBatch:
     """A batch of these columns, in the order of the schema; what is not given is null."""
-    import pyarrow as pa
-
     length = max((len(column) for column in columns.values()), default=0)
     arrays = [
         pa.array(columns[field.name], field.type) if field.name in columns else pa.nulls(length, field.type)
@@ -70,22 +64,30 @@ def made(columns: Mapping[str, Array | pa.Array | Sequence[object]], schema: pa.
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def made_of_rows(rows: Iterable[Mapping[str, object]], schema: pa.Schema) -> pa.RecordBatch:
-    import pyarrow as pa
+def fitted(batch: pa.RecordBatch, schema: pa.Schema, **more: Array) -> pa.RecordBatch:
+    """The columns of a batch that the schema has, and `more`; what neither gives is null."""
+    columns = {name: batch.column(name) for name in schema.names if name in batch.schema.names}
+    return made({**columns, **more}, schema)
 
+
+def made_of_rows(rows: Iterable[Mapping[str, object]], schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(list(rows), schema=schema)
+
+
+def time_type(column: str) -> str:
+    """Of the column `time_int` or `time_float`, in Spark's words."""
+    return "bigint" if column == "time_int" else "double"
 
 
 def schema_of(text: str) -> pa.Schema:
     """The Arrow schema of a schema in Spark's words ("name type, …")."""
-    import pyarrow as pa
-
     plain = {
         "string": pa.string(),
         "bigint": pa.int64(),
         "int": pa.int32(),
         "double": pa.float64(),
         "boolean": pa.bool_(),
+        "binary": pa.binary(),
         "array<bigint>": pa.list_(pa.int64()),
         "array<string>": pa.list_(pa.string()),
     }
@@ -93,10 +95,12 @@ def schema_of(text: str) -> pa.Schema:
     return pa.schema([(name, plain[kind]) for name, kind in parts])
 
 
+def names_of(schema: str) -> tuple[str, ...]:
+    return tuple(part.split()[0] for part in schema.split(", "))
+
+
 def packed(table: pa.Table) -> bytes:
     """As bytes, which are sent to a task only once however many works share them."""
-    import pyarrow as pa
-
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
@@ -104,6 +108,4 @@ def packed(table: pa.Table) -> bytes:
 
 
 def unpacked(data: bytes) -> pa.Table:
-    import pyarrow as pa
-
     return pa.ipc.open_stream(data).read_all()
