@@ -58,7 +58,7 @@ browser:
 
 test: build browser ## run all tests
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not soak"
-	WEFT_PURE=1 $(BIN)/pytest -n 2 -m "not soak and not over_nodes" tests/kernel tests/federate tests/host/recording/test_recorder_fate.py
+	WEFT_PURE=1 $(BIN)/pytest -n 2 -m "not soak and not over_nodes" tests/kernel tests/federate tests/host/recording/test_recorder_fate.py tests/host/event_channel/test_channel_datagrams.py
 
 check: build ## ruff, mypy --strict, import-linter, the public surface, the figures of the house, the site
 	$(BIN)/ruff check .

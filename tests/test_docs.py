@@ -41,6 +41,7 @@ FOLLOWED: dict[str, tuple[str, ...]] = {
     "agents": ("docs/explanation/agents.md",),
     "ddm-services": ("docs/explanation/ddm-services.md",),
     "ddm": ("docs/explanation/ddm.md",),
+    "strategy": ("docs/how-to/strategy.md",),
     "channel": ("docs/explanation/channel.md",),
     "realtime": ("docs/explanation/realtime.md",),
     "timeline": ("docs/how-to/timeline.md",),
@@ -104,6 +105,9 @@ LEFT_OUT: dict[tuple[str, str], str] = {
         "docs/how-to/joining-from-cpp-and-java.md",
         "keytool -importcert -alias weft -file cert.pem -keystore trust.jks",
     ): "a Java federate and its key store",
+    ("docs/papers.md", "weft papers --quick"): (
+        "takes minutes: tests/cli/benchmarks/test_papers_*.py have its parts, test_cli_examples.py begins it (soak)"
+    ),
     ("docs/how-to/review.md", "weft review runs/Range/20261116T103831Z-11508a1e0b"): SPARK,
     ("docs/how-to/review.md", "weft review runs/Range/20261116T103831Z-11508a1e0b --follow"): SPARK,
     (LAST, "$ weft review runs/Harbour/* --html report.html"): SPARK,

@@ -30,7 +30,7 @@ PUBLIC = {
     "weft.prove": [
         "AtAddress", "AtServer", "Campaign", "CampaignOutcome", "Embedded", "Finding", "MakeWorld", "MeshedServers", "ModelWords",
         "OwnNodes", "Played", "Script", "ScriptedCall", "ServerCertificate", "Simulated", "Stage", "World", "judged",
-        "proving_model", "read_script", "shrunk", "words_of",
+        "check_strategy", "proving_model", "read_script", "shrunk", "words_of", "StrategyContractBroken",
     ],
     "weft.review.report": ["Evidence", "gather", "html_report"],
     "weft.host": [
@@ -39,7 +39,7 @@ PUBLIC = {
     ],
     "weft.host.dispatch": [
         "ConsumerDied", "HostDispatcher", "OneThread", "Preemptive", "RealTimeChannel", "RealTimeConsumer", "RealTimeSupplier",
-        "Standing", "ThreadPerConsumer", "realtime_standing", "standing_for",
+        "Standing", "ThreadPerConsumer", "ThreadPools", "realtime_standing", "standing_for",
     ],
     "weft.fabric": [
         "TOPOLOGIES", "Acknowledgement", "AgentPlace", "Batch", "Beyond", "Certificate", "Changes", "Channel", "Cost",
@@ -51,9 +51,11 @@ PUBLIC = {
     "weft.channel": [
         "ANY", "BROADCAST", "DEADLINE_TIMEOUT", "DISCARD_NEWEST", "DISCARD_OLDEST", "EARLIEST_DEADLINE_FIRST", "FIRST_TYPE",
         "FULL", "INTERVAL_TIMEOUT", "MAXIMUM_URGENCY_FIRST", "MORE", "NO_CORRELATION", "NO_DISPATCHING", "RATE_MONOTONIC",
-        "WAIT", "After", "AfterAll", "AfterAny", "Border", "ChannelObserver", "Configuration", "ConsumerAdmin", "ConsumerQos",
+        "WAIT", "AdmissionControl", "AdmissionVerdict",
+        "After", "AfterAll", "AfterAny", "Border", "ChannelObserver", "Configuration", "ConsumerAdmin", "ConsumerQos",
         "Cooperative", "Dependency", "DispatchRecord", "Dispatcher", "Event", "EventChannel", "Events", "Every", "Gateway",
-        "Happening", "Immediate", "LocalLink", "LocalLinks", "News", "SchedulePlan", "ProxyPushConsumer", "ProxyPushSupplier",
+        "Happening", "Immediate", "LocalLink", "LocalLinks", "News", "Policy",
+        "SchedulePlan", "ProxyPushConsumer", "ProxyPushSupplier", "ProxyPullConsumer", "ProxyPullSupplier", "PullSupplier",
         "Publication", "PushConsumer", "PushSupplier", "Record", "RtInfo", "Schedule", "Scheduled", "SimulatedProcessor",
         "SingleThreaded", "SubscriptionObserver", "SupplierAdmin", "SupplierQos", "Timeout", "Timer", "Timers", "Urgency",
         "WaterMarks", "PushWork", "WorkQueue", "all_of", "any_of", "deadline", "depends", "interval", "on", "parse_schedule",
@@ -64,7 +66,7 @@ PUBLIC = {
         "DdmSettings", "Declarations", "Declared", "DistributionList", "DistributionLists", "Extent", "Grid",
         "Logged", "Modified", "Outcome", "Placed", "Region", "Space", "SpaceDimension",
         "SpaceTime", "Spaces", "StaticGridPartitioned", "Strategy", "Subscribed", "AttributeWish", "closed", "make_strategy",
-        "read_ddm_settings", "stronger",
+        "read_ddm_settings", "strategy_names", "stronger",
     ],
     "weft.interest.matching": ["BoxTree", "OverlapChange", "Overlaps", "match"],
     "weft.ordering": [
@@ -76,6 +78,7 @@ PUBLIC = {
         "TIPS", "Table", "TimeWindow", "TimelineLane",
         "busy", "cut", "endings", "extent", "figures", "figures_by_priority", "html_page",
         "html_parts", "html_table", "lanes", "laxity", "page_style", "page_text", "picture", "rows_of", "share_processor",
+        "timeline_graphic",
     ],
     "weft.wire": [
         "CALLBACK_SUCCEEDED", "ServiceCodec", "CompressedModule", "ConveyedRegion", "DecodedCall", "ModuleUrl", "WireError",

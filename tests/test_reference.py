@@ -20,8 +20,7 @@ import weft
 from support.browser import WHY_NOT, Browser, find_browser
 from weft import FederateAmbassador, RTIambassador
 from weft.cli import COMMANDS, main, parser
-from weft.cli.reference.errors import all_errors
-from weft.cli.reference.errors_told import FAMILIES
+from weft.cli.reference.errors import all_errors, families
 from weft.federate.refusals import errors_of
 from weft.host import settings
 from weft.host.client import settings as client_settings
@@ -148,7 +147,7 @@ def test_causes_name_services_and_settings_that_there_are() -> None:
     words |= set(dir(weft.Federate))
     words |= {one.name for one in all_errors()}
     words |= {f"{section}.{one.name}" for section, kind in settings._SECTIONS.items() for one in fields(kind)}
-    for family in FAMILIES:
+    for family in families():
         for text in (family.about, *family.causes.values()):
             for name in re.findall(r"`([\w.]+)`", text):
                 short = name.removeprefix("weft.")

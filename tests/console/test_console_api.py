@@ -14,10 +14,10 @@ import pytest
 from starlette.routing import Route, WebSocketRoute
 
 from support.console_in_thread import WAIT, Answer, FakeNode, Running, console_of, federate, received
+from support.console_page_server import merged
 from support.json_schema_check import faults
 from weft.console import pages
 from weft.console.metrics import METRICS, exposition, markdown
-from weft.console.patches import merged
 from weft.console.security import READER
 from weft.model.errors import ConnectionFailed
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.console_in_thread import federate
+from support.console_page_server import merged
 from weft.console import merging, pages, patches, picture, rates
 from weft.console.merging import UNREACHABLE, NodeReport
 from weft.console.pages import Page, ShownPicture
@@ -22,7 +23,6 @@ Object = dict[str, Any]
 # Tests look deep inside of what is JSON, and make some that is not.
 federations: Callable[..., Any] = merging.federations
 difference: Callable[..., Any] = patches.difference
-merged: Callable[..., Any] = patches.merged
 without_nulls: Callable[..., Any] = patches.without_nulls
 view: Callable[..., Any] = picture.view
 rated: Callable[..., Any] = rates.rated

@@ -18,12 +18,12 @@ from support.browser import WHY_NOT, Browser, find_browser
 from support.console_process import Command, command
 from support.console_traffic import NAME, Driver, place_at
 from support.node_processes import wait_until, write_file
-from support.tanks_on_a_square import SIDE, around
 from weft import CallbackModel, EmbeddedNode, FederateAmbassador, ResignAction, RTIambassador
 from weft.cli.data import object_model
 from weft.fabric import Topology
 from weft.host.recording.runs import find_runs
 from weft.review.report import html_report
+from weft_benchmarks.papers.tanks import SIDE, around
 
 pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.timeout(300)]
 

@@ -359,6 +359,22 @@ def test_classes_of_the_mom_have_the_rti(screen: Screen) -> None:
     assert screen.text('tr[data-key="HLAobjectRoot.HLAmanagerOfMine"] .c-remark') == "no publisher"
 
 
+def test_how_partitions_changed_is_told(screen: Screen) -> None:
+    """S2-23: what the last change was to save and saved; and what a strategy of another package did wrong."""
+    gain = {"messages": 72, "before": 3.0, "after": 0.5, "gain": 0.8333}
+    told = {"changes": 2, "state": "steady", "predicted": gain, "obtained": {**gain, "after": 0.625}}
+    facts = pictures.federation(channels={}, strategy="AdaptivePartitioned", adaptation=told)
+    screen.visit("interest", pictures.picture(Range=facts))
+    assert screen.text(".channels").startswith(
+        "Strategy of data distribution: AdaptivePartitioned; changes of partitions: 2 (steady); "
+        "copies a message: 3 before, 0.5 predicted, 0.625 obtained"
+    )
+    facts = pictures.federation(channels={}, strategy="Stripes", strategy_fault="strategy 'Stripes' raised")
+    screen.visit("interest", pictures.picture(Range=facts))
+    shown = "Strategy of data distribution: Stripes; strategy 'Stripes' raised"
+    assert screen.text(".channels").startswith(shown)
+
+
 def test_details_are_awaited(screen: Screen) -> None:
     """Nodes are asked for classes only when somebody looks: until they answer, the page does not say that there are none."""
     facts = pictures.federation(channels={})

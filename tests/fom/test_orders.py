@@ -56,7 +56,7 @@ def test_an_object_model_in_xml(text: str) -> None:
     assert any("Weft's own" in str(warning) for warning in module.warnings)
     catalog = Catalog(merge([module]))
     entry = catalog.interaction_class_names["HLAinteractionRoot.Word"]
-    assert entry.order is meaning(spelled(text)).order
+    assert entry.order is meaning(spelled(text))[0]
     assert catalog.ordered
     again = parse_module(Source("again.xml", write_omt(module)))
     assert Catalog(merge([again])).interaction_class_names["HLAinteractionRoot.Word"].order is entry.order

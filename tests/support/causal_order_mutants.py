@@ -28,7 +28,7 @@ MUTANTS = {
     ),
     "all nodes get the tag of the first": ("if tags[at] is not last:", "if False:"),
     "ways outlive what they were found from": ("            self.ways.clear()\n", "            pass\n"),
-    "total order goes straight": ("is not None and order is OrderType.TOTAL:", "is None:"),
+    "total order goes straight": ("is not None and order is _TOTAL:", "is None:"),
     "a filtered message does not count": (
         "            if node == step.node:\n                self._admit(",
         f"            if node == step.node and {HEARD}:\n                self._admit(",

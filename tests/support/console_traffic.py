@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from support.tanks_on_a_square import SIDE, SIGHT, around, model
 from weft import (
     CallbackModel,
     FederateAmbassador,
@@ -16,6 +15,7 @@ from weft import (
     RtiConfiguration,
 )
 from weft.model.records import RangeBounds
+from weft_benchmarks.papers.tanks import SIDE, SIGHT, around, model
 
 NAME = "Range"
 PATIENCE = 240.0

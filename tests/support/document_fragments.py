@@ -93,6 +93,11 @@ rti.commit_region_modifications({sight})
 rti.subscribe_interaction_class_with_regions(fire, {sight})
 """
 
+DECLARED = (
+    AREAS.replace("EmbeddedNode()", 'EmbeddedNode(declarations="timed")')
+    + "signal, beacon, light = fire, tank, position\n"
+)
+
 ABOVE = """
 from importlib.resources import files
 
@@ -121,6 +126,10 @@ A = ["S1", "S2"]
 
 FRAGMENTS = {
     ("docs/explanation/ddm-sync.md", "rti.set_range_bounds(sight, x, RangeBounds(35, 45))"): AREAS,
+    (
+        "docs/explanation/ddm-sync.md",
+        "rti.subscribe_interaction_class(signal, time=HLAinteger64Time(10))",
+    ): DECLARED,
     (
         "docs/explanation/ordering.md",
         "rti = weft.CausalRTIambassador()  # instead of weft.RTIambassador()",

@@ -168,14 +168,17 @@ class Declaring:
 
     def unpublish(self, seat: int, cls: str, names: set[str] | None) -> Out:
         me = self.me(seat)
-        self.check_class(cls, names)
+        refuse_if(ObjectClassNotDefined=cls == "?")
         before = me.published.get(cls, set())
         after = set() if names is None else before - names
         if after == {PRIVILEGE} and before != after:
             after = set()
         known = [thing for thing in self.things.values() if thing.known.get(me) == cls]
         bids = [bid for thing in known for bid in thing.bids if bid.who is me and bid.name in before - after]
-        refuse_if(OwnershipAcquisitionPending=bool(bids))
+        refuse_if(
+            AttributeNotDefined=bool((names or set()) - set(attributes_of(cls))),
+            OwnershipAcquisitionPending=bool(bids),
+        )
         me.published.pop(cls, None)
         if after:
             me.published[cls] = after

@@ -62,7 +62,7 @@ class OwnNodes:
         nodes = list(self.nodes.values())
         with contextlib.ExitStack() as all_of_them:
             for node in nodes:
-                all_of_them.enter_context(node._drive.mutex)
+                all_of_them.enter_context(node.drive.mutex)
             if any(node._mesh.turn_due or node._keeping for node in nodes):
                 return False
             return sum(node._mesh.sent - node._mesh.received for node in nodes) == 0
@@ -75,9 +75,9 @@ class OwnNodes:
         while not condition():
             assert time.monotonic() < deadline, f"not in time: {what}; {self.reports}"
             for node in self.nodes.values():
-                with node._drive.mutex:
+                with node.drive.mutex:
                     node.flush()
-                    node._drive.until(lambda: False, 0.0)
+                    node.drive.until(lambda: False, 0.0)
 
 
 class Peaceful:

@@ -61,5 +61,16 @@ class AboveMiddleware(Placement):
         return prompt_ambassadors.causal_ambassador(host)
 
 
+class AboveTables(Placement):
+    """The same with destinations from tables."""
+
+    name = "causal middleware by tables"
+
+    def ambassador(self, host: NodeHost | None) -> RTIambassador:
+        return prompt_ambassadors.causal_ambassador(host, "tables")
+
+
 EMBEDDED = Placement()
-PLACEMENTS = {one.name: one for one in (Placement, OverSimulatedNodes, OverOwnNodes, AboveMiddleware)}
+PLACEMENTS = {
+    one.name: one for one in (Placement, OverSimulatedNodes, OverOwnNodes, AboveMiddleware, AboveTables)
+}

@@ -3,6 +3,8 @@ to a federate (S0-8)."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 from weft import CallbackModel, CausalRTIambassador, RTIambassador
 from weft.federate.awaited import Awaited
 from weft.host import NodeHost
@@ -25,5 +27,5 @@ def take_all(rti: RTIambassador) -> None:
         pass
 
 
-def causal_ambassador(host: NodeHost | None) -> RTIambassador:
-    return CausalRTIambassador(above=PromptAmbassador(host))
+def causal_ambassador(host: NodeHost | None, destinations: Literal["all", "tables"] = "all") -> RTIambassador:
+    return CausalRTIambassador(above=PromptAmbassador(host), destinations=destinations)

@@ -339,7 +339,7 @@ def brute_counts(rows: Iterable[Row], spaces: Spaces, setting: DdmSettings) -> d
                 travelled = [one for one in spaced if one is not None]
             for space in travelled:
                 place = DEFAULT_REGION if row["region"] is None else region(regions[row["region"]], space)
-                heard |= strategy.subscription_channels(space, place)
+                heard |= strategy.update_channels(space, place)
         return heard
 
     for row in rows:
@@ -397,14 +397,14 @@ def predicted(
     changes: Any = [row for row in rows if row["kind"] != "send"]
     listening = read_listening(changes, model_spaces(model), model_cells(model, more))
     sends = as_table([row for row in rows if row["kind"] == "send"]).select(SEND_COLUMNS)
-    batches = list(described(model, more, listening)(sends.to_batches(max_chunksize=17)))
+    batches = list(described(model, more, listening, sends.to_batches(max_chunksize=17)))
     if not batches:
         return [TrafficCounts() for _ in tried]
     table = pa.Table.from_batches(batches)
     once = pa.array(np.ones(table.num_rows, np.int64))
     assert [field.split()[0] for field in GROUPED.split(", ")] == table.column_names
     whole = table.append_column("count", once).combine_chunks().to_batches()
-    found = list(counted(model, more, listening, tried)(whole))
+    found = list(counted(model, more, listening, tried, whole))
     assert [field.split()[0] for field in COUNTED.split(", ")] == found[0].schema.names
     return read_counts([row for batch in found for row in batch.to_pylist()], len(tried))
 

@@ -19,10 +19,19 @@ from support.recording_ambassador import Recorder
 from support.server_in_thread import serving
 from support.small_fom import DIMENSION, LANES, fom, parameters_of
 from support.timed_federation import REQUESTS
-from weft import CallbackModel, EmbeddedNode, OrderType, ResignAction, RTIambassador, RtiConfiguration
+from weft import (
+    CallbackModel,
+    EmbeddedNode,
+    OrderType,
+    ResignAction,
+    RTIambassador,
+    RtiConfiguration,
+    Source,
+)
 from weft.host.recording.recording import NodeRecordings
 from weft.host.recording.runs import find_runs, open_run
 from weft.host.recording.writers import Writer
+from weft.host.settings import MeshDdmSettings, read_rid
 from weft.host.simulated.fabric import FabricNetwork, FabricProfile
 from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork
 from weft.model.errors import RTIexception
@@ -55,7 +64,7 @@ class Life:
             rti = RTIambassador(host) if host is not None else RTIambassador()
             rti.connect(log, CallbackModel.EVOKED, *([configuration] if configuration is not None else []))
             self.rti.append(rti)
-        self.rti[0].create_federation_execution(NAME, [fom()], time)
+        self.rti[0].create_federation_execution(NAME, [self.model()], time)
         self.step_of: Any = 0.5 if "float" in time else 1
         self.present: set[int] = set()
         self.advancing: set[int] = set()
@@ -73,6 +82,9 @@ class Life:
         for i in range(self.count):
             self.join(i)
         self.rest(3.0)
+
+    def model(self) -> Source:
+        return fom()
 
     # --- taking part --------------------------------------------------------------------------------------------
 
@@ -355,17 +367,18 @@ class Life:
 
 def over_nodes(
     directory: Path, seed: int, steps: int = 120, time: str = "HLAinteger64Time", federates: int = 5, fabric: bool = False,
-    **more: Any,
+    life: type[Life] = Life, declarations: str = "", **more: Any,
 ) -> Path:  # fmt: skip
     """Three nodes on a simulated network (`fabric`: of two domains of causality)."""
+    rid = read_rid(MeshDdmSettings(declarations=declarations))
     if fabric:
         network: SimulatedNetwork = FabricNetwork(
-            of("AB", "BC"), seed, FabricProfile(delay=0.005, jitter=0.01)
+            of("AB", "BC"), seed, FabricProfile(delay=0.005, jitter=0.01), rid=rid
         )
         names = ["A", "B", "C"]
     else:
         names = ["north", "east", "south"]
-        network = SimulatedNetwork(names, seed, LinkProfile(delay=0.005, jitter=0.01, loss=0.02))
+        network = SimulatedNetwork(names, seed, LinkProfile(delay=0.005, jitter=0.01, loss=0.02), rid)
     network.clock.now = clocks.monotonic()
     kept = []
     for name in names:
@@ -386,7 +399,7 @@ def over_nodes(
 
     try:
         hosts = [network.at(names[number % 3]) for number in range(federates)]
-        Life(seed, hosts, wait, time).run(steps, **more)
+        life(seed, hosts, wait, time).run(steps, **more)
     finally:
         for recordings in kept:
             recordings.close()
@@ -407,11 +420,13 @@ def embedded(
     steps: int = 120,
     time: str = "HLAinteger64Time",
     federates: int = 4,
+    life: type[Life] = Life,
+    declarations: str = "",
     **more: Any,
 ) -> Path:
-    node = EmbeddedNode(save_directory=directory / "saves")
+    node = EmbeddedNode(save_directory=directory / "saves", declarations=declarations)
     node.record(directory, payloads=False)
-    Life(seed, [node] * federates, _moment, time).run(steps, **more)
+    life(seed, [node] * federates, _moment, time).run(steps, **more)
     node.stop_recording()
     return _first(directory)
 
@@ -422,12 +437,15 @@ def served(
     steps: int = 120,
     time: str = "HLAinteger64Time",
     federates: int = 4,
+    life: type[Life] = Life,
+    declarations: str = "",
     **more: Any,
 ) -> Path:
     """At a server on loopback."""
-    with serving(run_directory=str(directory / "server"), record=str(directory)) as running:
+    ddm = MeshDdmSettings(declarations=declarations)
+    with serving(run_directory=str(directory / "server"), record=str(directory), ddm=ddm) as running:
         configuration = RtiConfiguration("", running.address())
-        Life(seed, [None] * federates, _moment, time, configuration).run(steps, **more)
+        life(seed, [None] * federates, _moment, time, configuration).run(steps, **more)
     return _first(directory)
 
 

@@ -24,7 +24,14 @@ from weft import (
 from weft.cli.data import object_model
 from weft.host.server.guard import Guard
 from weft.host.server.server import Server, run_loop
-from weft.host.settings import ChannelSettings, LimitSettings, RecordSettings, ServeSettings, Settings
+from weft.host.settings import (
+    ChannelSettings,
+    LimitSettings,
+    MeshDdmSettings,
+    RecordSettings,
+    ServeSettings,
+    Settings,
+)
 from weft.model.time import LogicalTime
 
 WAIT = 240.0  # a bound for waiting, far beyond what anything takes
@@ -76,12 +83,14 @@ def serving(
     channel: ChannelSettings | None = None,
     record: str = "",
     port: int = 0,
+    ddm: MeshDdmSettings | None = None,
     **limits: Any,
 ) -> Iterator[Running]:
     """`record`: below that folder; without one nothing is recorded.  `port` 0: any that is free."""
     settings = Settings(
         replace(serve or ServeSettings(), port=port),
         replace(LimitSettings(), **limits),
+        ddm=ddm or MeshDdmSettings(),
         channel=channel or ChannelSettings(),
         record=RecordSettings(directory=record, seconds=0.05),
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 
+from weft import Source
 from weft.fabric import Topology
 from weft.host import NodeHost
 from weft.host.simulated.fabric import FabricNetwork, FabricProfile
@@ -57,8 +58,8 @@ class Site:
         return made
 
 
-def sites(count: int) -> list[NodeHost]:
+def sites(count: int, rid: Source | None = None) -> list[NodeHost]:
     """Where federates connect, in turn; the first creates the federation, so its home is not the router's."""
-    network = FabricNetwork(TWO_DOMAINS, 1, LINKS)
+    network = FabricNetwork(TWO_DOMAINS, 1, LINKS, rid=rid)
     driving = threading.RLock()
     return [Site(network, TWO_DOMAINS.servers[-(number % 3) - 1], driving) for number in range(count)]

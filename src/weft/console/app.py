@@ -16,15 +16,14 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 import weft
 from weft.console import metrics, security
-from weft.console.answers import RequestProblem, answer, bounded_json, problem
+from weft.console.answers import answer, bounded_json, problem, steering_of
 from weft.console.asking import Asking, NodeConnection, NodeLink
 from weft.console.door import Door, caller_of
 from weft.console.openapi import description
 from weft.console.pages import INTERVAL, MOST, Page, ShownPicture
 from weft.console.picture import SECTIONS, Look, Painter, look_of, sections_of, view
-from weft.console.runs import Reviews, RunError, Shelf
+from weft.console.runs import Reviews, Shelf
 from weft.console.static import Files
-from weft.console.steering import steering_of
 from weft.console.surveys import section
 from weft.model.errors import WeftError
 from weft.model.json_types import JsonObject
@@ -156,7 +155,7 @@ class RunningConsole:
         chosen = request.query_params.get("sections")
         sections = frozenset(SECTIONS if chosen is None else filter(None, chosen.split(",")))
         if not sections <= frozenset(SECTIONS):
-            raise RequestProblem(400, f"sections are of {', '.join(SECTIONS)}")
+            raise security.Refused(400, f"sections are of {', '.join(SECTIONS)}")
         look = Look(request.query_params.get("federation"), sections)
         picture = view(await self.fresh(sections_of([look])), look)
         console = {**section(picture, "console"), "may_steer": caller_of(request.scope).may_steer}
@@ -176,17 +175,19 @@ class RunningConsole:
             await self.fresh(sections_of([]))
             place = self.painter.place_of(wanted.federation, time.monotonic())
         if place is None or self.asking is None or place not in self.asking.places:
-            raise RequestProblem(404, f"no node that answers knows a federation {wanted.federation[:100]!r}")
+            raise security.Refused(
+                404, f"no node that answers knows a federation {wanted.federation[:100]!r}"
+            )
         self._report(f"the operator asks: {wanted}")
         job = self.asking.do(place, lambda link: link.steer(wanted.action, wanted.federation, wanted.target))
         try:
             done = await asyncio.wait_for(asyncio.wrap_future(job), STEER_SECONDS)
         except TimeoutError:
-            raise RequestProblem(
+            raise security.Refused(
                 504, f"{place} did not answer within {STEER_SECONDS:g} s; look at what became of it"
             ) from None
         except WeftError as error:
-            raise RequestProblem(409, str(error)) from error
+            raise security.Refused(409, str(error)) from error
         return answer({**done, "ok": True})
 
     async def start_review(self, request: Request) -> Response:
@@ -245,7 +246,7 @@ async def _listen(page: Page, websocket: WebSocket) -> None:
 
 
 async def _said(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestProblem | RunError)
+    assert isinstance(error, security.Refused)
     return problem(error.status, error.reason)
 
 
@@ -275,12 +276,6 @@ def application(console: RunningConsole) -> ASGIApp:
     inner = Starlette(
         routes=routes,
         lifespan=console.living,
-        exception_handlers={
-            RequestProblem: _said,
-            RunError: _said,
-            404: _unknown,
-            405: _unknown,
-            500: _broken,
-        },
+        exception_handlers={security.Refused: _said, 404: _unknown, 405: _unknown, 500: _broken},
     )
     return Door(inner, console.guard)

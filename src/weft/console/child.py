@@ -16,6 +16,7 @@ import socket
 import ssl
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from weft.console.security import ConsoleGuard, Tokens, is_loopback
@@ -31,6 +32,50 @@ MOMENT = 1.0  # seconds that it has to end by itself
 
 def is_installed() -> bool:
     return all(importlib.util.find_spec(name) is not None for name in NEEDS)
+
+
+@dataclass(frozen=True)
+class ConsoleStart:
+    """What a console is told before anything else: the first line of its input."""
+
+    host: str
+    port: int
+    operator: str
+    reader: str
+    fd: int  # the socket that listens already; -1: to be opened there
+    cert: str
+    key: str
+    names: list[str]
+    recordings: str
+    nodes: list[JsonObject]
+
+    def __repr__(self) -> str:
+        return f"ConsoleStart({self.host}:{self.port})"
+
+    def guard(self) -> ConsoleGuard:
+        tokens = Tokens(self.operator, self.reader)
+        return ConsoleGuard(tokens, self.host, self.port, bool(self.cert), frozenset(self.names))
+
+
+def start_of(
+    settings: ConsoleSettings,
+    guard: ConsoleGuard,
+    recordings: str,
+    nodes: Sequence[Mapping[str, Json]],
+    fd: int = -1,
+) -> ConsoleStart:
+    return ConsoleStart(
+        guard.host,
+        guard.port,
+        guard.tokens.operator,
+        guard.tokens.reader,
+        fd,
+        settings.cert,
+        settings.key,
+        sorted(guard.names),
+        str(Path(recordings).absolute()) if recordings else "",
+        [dict(node) for node in nodes],
+    )
 
 
 class ConsoleChild:
@@ -55,18 +100,7 @@ class ConsoleChild:
         ]
 
     async def start(self, nodes: Sequence[Mapping[str, Json]], recordings: str) -> None:
-        start: JsonObject = {
-            "host": self.guard.host,
-            "port": self.guard.port,
-            "operator": self.guard.tokens.operator,
-            "reader": self.guard.tokens.reader,
-            "fd": self._socket.fileno(),
-            "cert": self._settings.cert,
-            "key": self._settings.key,
-            "names": sorted(self.guard.names),
-            "recordings": str(Path(recordings).absolute()) if recordings else "",
-            "nodes": nodes,
-        }
+        start = asdict(start_of(self._settings, self.guard, recordings, nodes, self._socket.fileno()))
         try:
             self._process = await self._spawn()
         except OSError as error:

@@ -179,7 +179,7 @@ def exposition(picture: Facts) -> str:
         samples = [line for line in (_line(metric, *one) for one in metric.samples(picture)) if line]
         if samples:
             lines += [
-                f"# HELP {metric.name} {_help(metric.help)}",
+                f"# HELP {metric.name} {metric.help}",
                 f"# TYPE {metric.name} {metric.kind}",
                 *samples,
             ]
@@ -209,10 +209,6 @@ def _number(value: Json) -> str | None:
 
 def _label(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
-
-
-def _help(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\n", "\\n")
 
 
 def markdown() -> str:

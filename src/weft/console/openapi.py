@@ -67,11 +67,15 @@ _FEDERATE = _object(
     },
     ("node",),
 )
+_GAIN = _object({"messages": COUNT, "before": NUMBER, "after": NUMBER, "gain": NUMBER})
 _FEDERATION = _object(
     {
         "home": TEXT,
         "instances": COUNT,
         "paused": _object({"since": NUMBER, "by": TEXT, "steps": COUNT}),
+        "strategy": TEXT,
+        "strategy_fault": TEXT,
+        "adaptation": _object({"changes": COUNT, "state": TEXT, "predicted": _GAIN, "obtained": _GAIN}),
         "federates": _by_name(_ref("Federate")),
         "classes": _by_name(_object({"publishers": NAMES, "subscribers": NAMES, "sent_rate": NUMBER, "received_rate": NUMBER})),
         "dimensions": _by_name(NUMBER),

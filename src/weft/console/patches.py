@@ -1,7 +1,7 @@
 """What changed between two pictures, as a JSON Merge Patch (RFC 7396).
 
 A picture never has null inside an object: what is not known is absent, and null in a patch means that something is gone.
-The law: `merged(old, difference(old, new)) == new`.  Lists are replaced as a whole.
+The law: the patch `difference(old, new)`, applied to old, makes new.  Lists are replaced as a whole.
 """
 
 from __future__ import annotations
@@ -37,19 +37,6 @@ def _same(one: Json, other: Json) -> bool:
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(value, other[name]) for name, value in one.items())
     return bool(one == other)
-
-
-def merged(target: Json, patch: Json) -> Json:
-    """What a page makes of a patch; the target is left as it is."""
-    if not isinstance(patch, Mapping):
-        return patch
-    result: JsonObject = dict(target) if isinstance(target, Mapping) else {}
-    for name, value in patch.items():
-        if value is None:
-            result.pop(name, None)
-        else:
-            result[name] = merged(result.get(name), value)
-    return result
 
 
 def without_nulls(facts: Mapping[str, Json]) -> JsonObject:

@@ -61,9 +61,6 @@ class Painter:
             node.name, node.is_named = name, True
         node.address = address or node.address
 
-    def forget(self, place: str) -> None:
-        self._nodes.pop(place, None)
-
     def asked(self, place: str, now: float) -> None:
         node = self._nodes[place]
         if node.asked is None:

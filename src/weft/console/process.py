@@ -15,48 +15,20 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
 from typing import TextIO
 
 import uvicorn
 
 from weft.console.app import RunningConsole, application
+from weft.console.child import ConsoleStart
 from weft.console.connections import uvicorn_config
-from weft.console.security import ConsoleGuard, Tokens
-from weft.model.json_types import JsonObject
 
 NICE = 5  # nodes of this machine come first
 LAST_SECONDS = 3.0  # after the end of the input, until the process ends whatever hangs
 
 
-@dataclass(frozen=True)
-class Start:
-    """The first line of the input."""
-
-    host: str
-    port: int
-    operator: str
-    reader: str
-    fd: int = -1  # the socket that listens already; -1: to be opened here
-    cert: str = ""
-    key: str = ""
-    names: list[str] = field(default_factory=list)
-    recordings: str = ""
-    nodes: list[JsonObject] = field(default_factory=list)
-
-    def line(self) -> str:
-        return json.dumps(asdict(self)) + "\n"
-
-    def __repr__(self) -> str:
-        return f"Start({self.host}:{self.port})"
-
-    def guard(self) -> ConsoleGuard:
-        tokens = Tokens(self.operator, self.reader)
-        return ConsoleGuard(tokens, self.host, self.port, bool(self.cert), frozenset(self.names))
-
-
 def serve(
-    start: Start, listening: socket.socket, news: Iterator[str] | None, report: Callable[[str], None]
+    start: ConsoleStart, listening: socket.socket, news: Iterator[str] | None, report: Callable[[str], None]
 ) -> None:
     """Until the news end, or a signal."""
     console = RunningConsole(start.guard(), start.recordings, report)
@@ -109,7 +81,7 @@ def main() -> int:
     first = sys.stdin.readline()
     if not first:
         return 0
-    start = Start(**json.loads(first))
+    start = ConsoleStart(**json.loads(first))
     with contextlib.suppress(OSError):
         os.nice(NICE)
     listening = (

@@ -13,9 +13,8 @@ from weft.model.json_types import JsonObject
 
 SERVER = ("messages", "bytes_in", "bytes_out")
 FEDERATE = ("calls", "callbacks", "bytes_in", "bytes_out")
-LINK = ("sent", "received")
-CLASS = ("sent", "received")
-CHANNEL = ("sent", "received")
+TRAFFIC = ("sent", "received")
+"""Of a link, a class and a channel."""
 
 
 def increase(new: float, old: float) -> float:
@@ -29,13 +28,10 @@ def with_rates(new: Facts, old: Facts | None, seconds: float, counters: Iterable
         for name in counters:
             value, before = number(new, name), number(old, name)
             if value is not None and before is not None:
-                made[f"{name}_rate"] = rounded(increase(value, before) / seconds)
+                rate = increase(value, before) / seconds
+                # To what anybody reads, so that a picture does not change because of the eighth digit.
+                made[f"{name}_rate"] = round(rate, 1) if rate < 1000 else round(rate)
     return made
-
-
-def rounded(rate: float) -> float:
-    """To what anybody reads, so that a picture does not change because of the eighth digit."""
-    return round(rate, 1) if rate < 1000 else round(rate)
 
 
 def rated(survey: Facts, before: Facts | None) -> JsonObject:
@@ -59,7 +55,7 @@ def rated(survey: Facts, before: Facts | None) -> JsonObject:
 def _links(new: Facts, old: Facts, now: float, seconds: float) -> JsonObject:
     if "links" not in new:
         return {}
-    links = _each(new, old, "links", seconds, LINK)
+    links = _each(new, old, "links", seconds)
     for link in links.values():
         since = number(link, "since")
         if since is not None:  # on the node's own clock, which no page has
@@ -82,9 +78,9 @@ def _federation(new: Facts, old: Facts, seconds: float) -> JsonObject:
         name: with_rates(one, _same_one(one, section(known, name)), seconds, FEDERATE)
         for name, one in objects(new, "federates")
     }
-    for name, counters in (("classes", CLASS), ("channels", CHANNEL)):
+    for name in ("classes", "channels"):
         if name in new:
-            made[name] = _each(new, old, name, seconds, counters)
+            made[name] = _each(new, old, name, seconds)
     return made
 
 
@@ -95,8 +91,6 @@ def _same_one(new: Facts, old: Facts) -> Facts:
     return dict.fromkeys(FEDERATE, 0)
 
 
-def _each(
-    new: Facts, old: Facts, name: str, seconds: float, counters: tuple[str, ...]
-) -> dict[str, JsonObject]:
+def _each(new: Facts, old: Facts, name: str, seconds: float) -> dict[str, JsonObject]:
     before = section(old, name)
-    return {key: with_rates(one, section(before, key), seconds, counters) for key, one in objects(new, name)}
+    return {key: with_rates(one, section(before, key), seconds, TRAFFIC) for key, one in objects(new, name)}

@@ -17,27 +17,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
+from weft.console.security import Refused
 from weft.host.files.private import make_private, private
 from weft.host.recording.files import RecordingError
 from weft.host.recording.runs import Run, find_runs, open_run
 from weft.model.json_types import JsonObject
 
 FOLDER = "review"
+"""In the folder of a run: what the review has found, and beside it the report."""
 REPORT = "report.html"
 RESULT = "review.json"
 STAGES = ("causal", "time", "interest", "delivery", "deadlines", "advice", "report", "the report is in")
 """`weft review` says a line that begins so when that is done."""
 LISTED = 500  # the newest
 KILL_AFTER = 5.0
-
-
-class RunError(Exception):
-    """What cannot be done with a run, and the status of the answer that says so."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
-        self.reason = reason
 
 
 class Shelf:
@@ -70,7 +63,7 @@ class Shelf:
     def path(self, name: str) -> Path:
         found = self._paths.get(name)
         if found is None:
-            raise RunError(404, f"there is no run {name[:100]!r} below {self.directory or 'any folder'}")
+            raise Refused(404, f"there is no run {name[:100]!r} below {self.directory or 'any folder'}")
         return found
 
     def shown(self) -> dict[str, JsonObject]:
@@ -152,19 +145,19 @@ class Reviews:
     def report(self, name: str) -> Path:
         found = self._shelf.path(name) / FOLDER / REPORT
         if not found.is_file():
-            raise RunError(404, f"{name} has not been reviewed; start a review first")
+            raise Refused(404, f"{name} has not been reviewed; start a review first")
         return found
 
     async def start(self, name: str) -> JsonObject:
         path = self._shelf.path(name)
         for other, one in self._known.items():
             if one.state == "running":
-                raise RunError(409, f"a review of {other} is running; stop it, or wait for it")
+                raise Refused(409, f"a review of {other} is running; stop it, or wait for it")
         folder = path / FOLDER
         try:
             make_private(folder)
         except OSError as error:
-            raise RunError(409, f"{folder}: {error.strerror or error}") from error
+            raise Refused(409, f"{folder}: {error.strerror or error}") from error
         ours = self._known[name] = _Reviewing()
         ours.task = asyncio.get_running_loop().create_task(self._run(ours, path, folder))
         return ours.shown()
@@ -173,7 +166,7 @@ class Reviews:
         ours = self._known.get(name)
         self._shelf.path(name)
         if ours is None or ours.state != "running":
-            raise RunError(409, f"no review of {name} is running")
+            raise Refused(409, f"no review of {name} is running")
         await _end(ours)
         del self._known[name]
         return self.of(name)
@@ -202,11 +195,12 @@ class Reviews:
                 _hear(ours, line.decode("utf-8", "replace"))
             code = await ours.process.wait()
             if code not in REVIEWED:
-                raise RunError(500, _last(ours.said) or f"the review ended with code {code}")
+                # What `weft review` itself says of an error is its last line.
+                raise Refused(500, ours.said[-1] if ours.said else f"the review ended with code {code}")
             report.replace(folder / REPORT)
             result.replace(folder / RESULT)
             ours.state, ours.done, ours.stage = "done", len(STAGES), "done"
-        except (RunError, OSError, ValueError) as error:
+        except (Refused, OSError, ValueError) as error:
             ours.state, ours.error = "failed", str(error)
         finally:
             for left in (report, result):
@@ -223,11 +217,6 @@ def _hear(ours: _Reviewing, line: str) -> None:
         if text.startswith(stage):
             ours.done = max(ours.done, number + 1)
             ours.stage = STAGES[ours.done] if ours.done < len(STAGES) - 1 else "writing the report"
-
-
-def _last(said: list[str]) -> str:
-    """What `weft review` itself says of an error is its last line."""
-    return said[-1] if said else ""
 
 
 async def _end(ours: _Reviewing) -> None:

@@ -52,7 +52,7 @@ class Tokens:
 
 
 class Refused(Exception):
-    """`status` and the reason, which is shown."""
+    """Ends a request: the status of the answer, and the reason that is shown."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -90,9 +90,7 @@ class ConsoleGuard:
         return f"{'__Host-' if self.tls else ''}weft-console-{self.port}"
 
     def url(self, token: str = "") -> str:
-        host = "127.0.0.1" if _is_everywhere(self.host) and not self.names else self.host
-        if _is_everywhere(self.host) and self.names:
-            host = sorted(self.names)[0]
+        host = min(self.names, default="127.0.0.1") if _is_everywhere(self.host) else self.host
         shown = f"[{host}]" if ":" in host else host
         return f"{self.scheme}://{shown}:{self.port}/" + (f"?token={token}" if token else "")
 
@@ -199,6 +197,7 @@ def headers(guard: ConsoleGuard) -> dict[str, str]:
     attributes, which cannot load or run anything here.
     """
     socket = f"{'wss' if guard.tls else 'ws'}:"
+    host = guard.url().partition("//")[2].rstrip("/")
     policy = {
         "default-src": "'none'",
         "script-src": "'self'",
@@ -206,7 +205,7 @@ def headers(guard: ConsoleGuard) -> dict[str, str]:
         "style-src-attr": "'unsafe-inline'",
         "img-src": "'self' data: blob:",
         "font-src": "'self'",
-        "connect-src": f"'self' {socket}//{_shown_host(guard)}",
+        "connect-src": f"'self' {socket}//{host}",
         "frame-src": "'self'",
         "base-uri": "'none'",
         "form-action": "'none'",
@@ -221,10 +220,6 @@ def headers(guard: ConsoleGuard) -> dict[str, str]:
         "cross-origin-resource-policy": "same-origin",
         "cache-control": "no-store",
     }
-
-
-def _shown_host(guard: ConsoleGuard) -> str:
-    return guard.url().partition("//")[2].rstrip("/")
 
 
 REPORT_POLICY = (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from starlette.responses import FileResponse, Response
 
-from weft.console.answers import RequestProblem
+from weft.console.security import Refused
 
 PLOTLY = "plotly.min.js"
 _FOLDER = Path(__file__).parent / "static"
@@ -36,7 +36,7 @@ class Files:
         """`known`: the version that the browser has."""
         path = self._table.get(name)
         if path is None:
-            raise RequestProblem(404, f"there is no file {name[:100]!r}")
+            raise Refused(404, f"there is no file {name[:100]!r}")
         found = path.stat()
         version = f'"{found.st_mtime_ns:x}-{found.st_size:x}"'
         own = {"etag": version, "cache-control": "no-cache"}

@@ -147,11 +147,31 @@ class PointFacts(TypedDict, total=False):
     achieved: list[str]
 
 
+class GainFacts(TypedDict):
+    """How often a message arrives at other nodes, before and after a change of partitions."""
+
+    messages: int
+    before: float
+    after: float
+    gain: float
+
+
+class AdaptationFacts(TypedDict, total=False):
+    """Of the strategy AdaptivePartitioned."""
+
+    changes: Required[int]
+    state: str
+    predicted: GainFacts
+    obtained: GainFacts
+
+
 class FederationFacts(TypedDict, total=False):
     federates: Required[dict[str, FederateFacts]]
     home: str
     instances: int
     strategy: str
+    strategy_fault: str
+    adaptation: AdaptationFacts
     time_type: str
     paused: PauseFacts
     save: SaveFacts

@@ -20,7 +20,6 @@ from weft.fom.objectmodel import (
     InteractionClass,
     ObjectClass,
     ObjectModel,
-    Parameter,
 )
 from weft.fom.orders import meaning
 from weft.model.enums import OrderType
@@ -247,11 +246,9 @@ class Catalog:
             self.interaction_class_names[entry.name] = entry
         for parameter in given.parameters:
             if parameter.name not in entry.names:
-                entry.add(self._parameter(parameter))
-
-    def _parameter(self, given: Parameter) -> ParameterEntry:
-        self._parameters_given += 1
-        return ParameterEntry(ParameterHandle.of(self._parameters_given), given.name, given.data_type)
+                self._parameters_given += 1
+                handle = ParameterHandle.of(self._parameters_given)
+                entry.add(ParameterEntry(handle, parameter.name, parameter.data_type))
 
     def _transportation(self, name: str) -> TransportationTypeHandle:
         # An unnamed or unknown transportation was reported when the module was read; reliable is the safe reading.

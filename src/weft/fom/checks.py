@@ -8,19 +8,10 @@ defined.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
-from weft.fom.datatypes import (
-    ArrayType,
-    BasicType,
-    DataType,
-    EnumeratedType,
-    FixedRecordType,
-    ReferenceType,
-    SimpleType,
-    VariantRecordType,
-)
+from weft.fom.datatypes import made_of
 from weft.fom.objectmodel import MAX_PROBLEMS, Attribute, Module, ObjectModel, Parameter, Problem
 from weft.model.errors import ConflictingObjectModels, InvalidObjectModel, ObjectModelError
 
@@ -68,10 +59,8 @@ class _Checker:
             word = kind.partition("_")[0]
             for item in getattr(self.model, kind).values():
                 if item.scaffold and (self.model.complete or item.name not in defined):
-                    what = f"{word} class {item.name!r}"
-                    self.require(
-                        f"unknown parent: {what} is only named here; no module defines it", item.place
-                    )
+                    what = f"unknown parent: {word} class {item.name!r}"
+                    self.require(f"{what} is only named here; no module defines it", item.place)
 
     def members(self) -> None:
         """A subclass may not give an inherited attribute or parameter another meaning."""
@@ -114,33 +103,28 @@ class _Checker:
             for name in owner.directed_interactions:
                 if name not in self.known_interactions:
                     self.require(f"unknown directed interaction {name!r} of {owner.name}", owner.place)
-            for item in owner.attributes:
-                what = f"attribute {owner.name}.{item.name}"
-                self.transportation(what, item.transportation, item.place)
-                self.dimensions(what, item.dimensions, item.place)
-                self.data_type(what, item.data_type, item.place)
+            for attribute in owner.attributes:
+                what = f"attribute {owner.name}.{attribute.name}"
+                self.transportation(what, attribute.transportation, attribute.place)
+                self.dimensions(what, attribute.dimensions, attribute.place)
+                self.data_type(what, attribute.data_type, attribute.place)
         for interaction in self.model.interaction_classes.values():
             what = f"interaction class {interaction.name}"
             self.transportation(what, interaction.transportation, interaction.place)
             self.dimensions(what, interaction.dimensions, interaction.place)
-            for parameter in interaction.parameters:
-                self.data_type(
-                    f"parameter {interaction.name}.{parameter.name}", parameter.data_type, parameter.place
-                )
+            for item in interaction.parameters:
+                self.data_type(f"parameter {interaction.name}.{item.name}", item.data_type, item.place)
 
     def transportation(self, what: str, name: str, place: str) -> None:
         if name not in self.known_transportations:
-            self.require(
-                f"{what} uses the unknown transportation {name!r}{_hint(name, self.known_transportations)}",
-                place,
-            )
+            hint = _hint(name, self.known_transportations)
+            self.require(f"{what} uses the unknown transportation {name!r}{hint}", place)
 
     def dimensions(self, what: str, names: Collection[str], place: str) -> None:
         for name in names:
             if name not in self.known_dimensions:
-                self.require(
-                    f"{what} uses the unknown dimension {name!r}{_hint(name, self.known_dimensions)}", place
-                )
+                hint = _hint(name, self.known_dimensions)
+                self.require(f"{what} uses the unknown dimension {name!r}{hint}", place)
 
     def data_type(self, what: str, name: str, place: str) -> None:
         if name and name not in self.known_types:
@@ -149,7 +133,7 @@ class _Checker:
     def data_types(self) -> None:
         places = {name: place for module in self.model.modules for name, place in module.type_places.items()}
         for name, item in self.model.data_types.items():
-            for used in referred_types(item):
+            for used in made_of(item):
                 self.data_type(f"data type {name!r}", used, places.get(name, ""))
         for point in self.model.synchronizations.values():
             self.data_type(f"synchronization point {point.label!r}", point.data_type, point.place)
@@ -162,20 +146,3 @@ def _hint(name: str, known: Collection[str]) -> str:
 
 def _names(models: list[ObjectModel | Module], table: str) -> set[str]:
     return {name for model in models for name in getattr(model, table)}
-
-
-def referred_types(item: DataType) -> Iterator[str]:
-    """The names of the data types a data type is made of."""
-    match item:
-        case BasicType():
-            pass
-        case SimpleType() | EnumeratedType() | ReferenceType():
-            yield item.representation
-        case ArrayType():
-            yield item.element
-        case FixedRecordType():
-            yield item.include
-            yield from (member.type for member in item.fields)
-        case VariantRecordType():
-            yield item.discriminant_type
-            yield from (alternative.type for alternative in item.alternatives)

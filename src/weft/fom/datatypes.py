@@ -6,6 +6,7 @@ A data type refers to others by name; the encoders resolve the names once, when 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -101,3 +102,20 @@ class VariantRecordType:
 DataType = (
     BasicType | SimpleType | EnumeratedType | ReferenceType | ArrayType | FixedRecordType | VariantRecordType
 )
+
+
+def made_of(item: DataType) -> Iterator[str]:
+    """The names of the data types a data type refers to; empty where it leaves one open."""
+    match item:
+        case BasicType():
+            pass
+        case SimpleType() | EnumeratedType() | ReferenceType():
+            yield item.representation
+        case ArrayType():
+            yield item.element
+        case FixedRecordType():
+            yield item.include
+            yield from (member.type for member in item.fields)
+        case VariantRecordType():
+            yield item.discriminant_type
+            yield from (alternative.type for alternative in item.alternatives)

@@ -17,8 +17,9 @@ Keywords are read in any case, names as written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from weft.fom.joins import Item
 from weft.fom.objectmodel import (
     INTERACTION_ROOT,
     MAX_UPPER_BOUND,
@@ -34,9 +35,9 @@ from weft.fom.objectmodel import (
     frozen,
 )
 from weft.fom.orders import spelled
-from weft.fom.sexpr import Atom, Form, error_at, single_root
+from weft.fom.sexpr import Atom, Form, single_root
 from weft.fom.xmltree import Warnings
-from weft.model.errors import ObjectModelError
+from weft.model.errors import InvalidObjectModel
 from weft.model.records import Source
 
 MAX_NAME = 1024
@@ -79,8 +80,8 @@ class _FedReader:
 
     # Common
 
-    def error(self, where: Form, message: str) -> ObjectModelError:
-        return error_at(self.source, where, message)
+    def error(self, where: Form, message: str) -> InvalidObjectModel:
+        return InvalidObjectModel(message, self.place(where))
 
     def place(self, where: Form) -> str:
         return f"{self.source.name}:{where.line}"
@@ -183,21 +184,33 @@ class _FedReader:
         self.words(form, 1, 1, "class name …")
         if name in self.objects:
             raise self.error(form, f"class {name!r} is defined twice, also at {self.objects[name].place}")
-        self.objects[name] = ObjectClass(name, parent, place=self.place(form))  # before its subclasses
-        attributes: dict[str, Attribute] = {}
+        place = self.place(form)
+        self.objects[name] = ObjectClass(name, parent, place=place)  # before its subclasses
+        attributes = self.members(form, name, "attribute", self.attribute, self.object_class)
+        self.objects[name] = ObjectClass(name, parent, attributes, place=place)
+
+    def members(
+        self,
+        form: Form,
+        name: str,
+        kind: str,
+        read: Callable[[Form], Item],
+        subclass: Callable[[Form, str, str], None],
+    ) -> tuple[Item, ...]:
+        """The attributes or parameters of a class; its subclasses are read on the way."""
+        found: dict[str, Item] = {}
         for child in form.forms():
             if child.keyword == "class":
                 inner = self.words(child, 1, 4, "class name …")[0]
-                self.object_class(child, self.qualified(child, inner, name), name)
-            elif child.keyword == "attribute":
-                item = self.attribute(child)
-                if item.name in attributes:
-                    raise self.error(child, f"attribute {item.name!r} is defined twice in {name}")
-                attributes[item.name] = item
+                subclass(child, self.qualified(child, inner, name), name)
+            elif child.keyword == kind:
+                item = read(child)
+                if item.name in found:
+                    raise self.error(child, f"{kind} {item.name!r} is defined twice in {name}")
+                found[item.name] = item
             else:
                 self.warnings.add(f"({child.head} …) in a class is ignored", child.line)
-        place = self.objects[name].place
-        self.objects[name] = ObjectClass(name, parent, tuple(attributes.values()), place=place)
+        return tuple(found.values())
 
     def attribute(self, form: Form) -> Attribute:
         name, *words = self.words(form, 1, 4, "attribute name transportation order [space]")
@@ -215,18 +228,10 @@ class _FedReader:
         place = self.place(form)
         transportation, order, dimensions = self.quality(form, words)
         self.interactions[name] = InteractionClass(name, parent)  # before its subclasses
-        parameters: dict[str, Parameter] = {}
-        for child in form.forms():
-            if child.keyword == "class":
-                inner = self.words(child, 1, 4, "class name …")[0]
-                self.interaction_class(child, self.qualified(child, inner, name), name)
-            elif child.keyword == "parameter":
-                item = self.words(child, 1, 1, "parameter name")[0]
-                if item in parameters:
-                    raise self.error(child, f"parameter {item!r} is defined twice in {name}")
-                parameters[item] = Parameter(item, place=self.place(child))
-            else:
-                self.warnings.add(f"({child.head} …) in a class is ignored", child.line)
+        parameters = self.members(form, name, "parameter", self.parameter, self.interaction_class)
         self.interactions[name] = InteractionClass(
-            name, parent, tuple(parameters.values()), transportation, order, dimensions, place=place
+            name, parent, parameters, transportation, order, dimensions, place=place
         )
+
+    def parameter(self, form: Form) -> Parameter:
+        return Parameter(self.words(form, 1, 1, "parameter name")[0], place=self.place(form))

@@ -17,14 +17,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from weft.fom.datatypes import (
+    Alternative,
+    ArrayType,
+    BasicType,
+    DataType,
+    EnumeratedType,
+    Enumerator,
+    Field,
+    FixedRecordType,
+    ReferenceType,
+    SimpleType,
+    VariantRecordType,
+)
 from weft.fom.objectmodel import (
     MAX_PROBLEMS,
     Attribute,
     Dimension,
     InteractionClass,
-    Module,
     ObjectClass,
     Parameter,
     Problem,
@@ -34,7 +46,19 @@ from weft.fom.objectmodel import (
 )
 from weft.model.errors import ConflictingObjectModels, ObjectModelError
 
+_COLUMN_NAMES = {
+    "data_types": "input data",
+    "element": "element type",
+    "include": "included record",
+    "discriminant_type": "type of the discriminant",
+}
+"""Columns that are not called as the attributes are."""
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 T = TypeVar("T")
+Definition = TypeVar("Definition", bound="DataclassInstance")
 Item = TypeVar("Item", Attribute, Parameter)
 
 
@@ -76,6 +100,23 @@ class Judge:
             self.warn(f"{what} differs from {places[0]}: {detail}; the first is used", places[1])
         return old
 
+    def joined(
+        self,
+        what: str,
+        old: Definition,
+        new: Definition,
+        places: tuple[str, str],
+        serious: tuple[str, ...],
+        documents: tuple[str, ...] = (),
+    ) -> Definition:
+        """The first definition, with what both say in these columns."""
+        agreed: dict[str, object] = {}
+        for column in (*serious, *documents):
+            here, there = getattr(new, column), getattr(old, column)
+            shown = _COLUMN_NAMES.get(column) or column.replace("_", " ")
+            agreed[column] = self.agree(what, shown, there, here, places, column in serious)
+        return replace(old, **agreed)
+
     def dimensions(
         self, what: str, old: tuple[str, ...], new: tuple[str, ...], places: tuple[str, str]
     ) -> tuple[str, ...]:
@@ -92,39 +133,20 @@ class Judge:
             self.warn(f"{what} gets {', '.join(names)} in addition, which is allowed since 2025", place)
 
 
-def with_warnings(module: Module, warnings: tuple[Problem, ...]) -> Module:
-    return replace(module, warnings=warnings)
-
-
 def join_attribute(old: Attribute, new: Attribute, owner: str, judge: Judge) -> Attribute:
     if old == new:
         return old
     what, places = f"attribute {owner}.{new.name}", (old.place, new.place)
-
-    def documents(column: str) -> str:
-        here, there = str(getattr(new, column)), str(getattr(old, column))
-        return judge.agree(what, column.replace("_", " "), there, here, places, serious=False)
-
-    return Attribute(
-        name=old.name,
-        data_type=judge.agree(what, "data type", old.data_type, new.data_type, places),
-        transportation=judge.agree(what, "transportation", old.transportation, new.transportation, places),
-        order=judge.agree(what, "order", old.order, new.order, places),
+    documents = ("update_type", "value_required", "ownership", "sharing")
+    return replace(
+        judge.joined(what, old, new, places, ("data_type", "transportation", "order"), documents),
         dimensions=judge.dimensions(what, old.dimensions, new.dimensions, places),
-        update_type=documents("update_type"),
         update_condition=old.update_condition or new.update_condition,
-        value_required=documents("value_required"),
-        ownership=documents("ownership"),
-        sharing=documents("sharing"),
-        place=old.place,
     )
 
 
 def join_parameter(old: Parameter, new: Parameter, owner: str, judge: Judge) -> Parameter:
-    what, places = f"parameter {owner}.{new.name}", (old.place, new.place)
-    return Parameter(
-        old.name, judge.agree(what, "data type", old.data_type, new.data_type, places), old.place
-    )
+    return judge.joined(f"parameter {owner}.{new.name}", old, new, (old.place, new.place), ("data_type",))
 
 
 def join_all(items: Iterable[Item], join: Callable[[Item, Item], Item]) -> tuple[Item, ...]:
@@ -145,11 +167,9 @@ def join_object_class(old: ObjectClass, new: ObjectClass, judge: Judge) -> Objec
     )
     if not old.scaffold and not judge.lenient:
         judge.added(what, [item.name for item in attributes[len(old.attributes) :]], new.place)
-    return ObjectClass(
-        name=old.name,
-        parent=old.parent,
+    return replace(
+        judge.joined(what, old, new, places, (), ("sharing",)),
         attributes=attributes,
-        sharing=judge.agree(what, "sharing", old.sharing, new.sharing, places, serious=False),
         directed_interactions=tuple(dict.fromkeys(old.directed_interactions + new.directed_interactions)),
         dimensions=judge.dimensions(what, old.dimensions, new.dimensions, places),
         scaffold=False,
@@ -166,14 +186,10 @@ def join_interaction_class(old: InteractionClass, new: InteractionClass, judge: 
     )
     if not old.scaffold and not judge.lenient:
         judge.added(what, [item.name for item in parameters[len(old.parameters) :]], new.place)
-    return InteractionClass(
-        name=old.name,
-        parent=old.parent,
+    return replace(
+        judge.joined(what, old, new, places, ("transportation", "order"), ("sharing",)),
         parameters=parameters,
-        transportation=judge.agree(what, "transportation", old.transportation, new.transportation, places),
-        order=judge.agree(what, "order", old.order, new.order, places),
         dimensions=judge.dimensions(what, old.dimensions, new.dimensions, places),
-        sharing=judge.agree(what, "sharing", old.sharing, new.sharing, places, serious=False),
         scaffold=False,
         place=new.place if old.scaffold else old.place,
     )
@@ -181,14 +197,8 @@ def join_interaction_class(old: InteractionClass, new: InteractionClass, judge: 
 
 def join_dimension(old: Dimension, new: Dimension, judge: Judge) -> Dimension:
     what, places = f"dimension {new.name!r}", (old.place, new.place)
-    return Dimension(
-        name=old.name,
-        upper_bound=judge.agree(what, "upper bound", old.upper_bound, new.upper_bound, places),
-        data_types=judge.agree(what, "input data", old.data_types, new.data_types, places, serious=False),
-        normalization=old.normalization or new.normalization,
-        value=judge.agree(what, "value", old.value, new.value, places, serious=False),
-        place=old.place,
-    )
+    found = judge.joined(what, old, new, places, ("upper_bound",), ("data_types", "value"))
+    return replace(found, normalization=old.normalization or new.normalization)
 
 
 def join_transportation(old: Transportation, new: Transportation, judge: Judge) -> Transportation:
@@ -200,17 +210,111 @@ def join_transportation(old: Transportation, new: Transportation, judge: Judge) 
 
 
 def join_update_rate(old: UpdateRate, new: UpdateRate, judge: Judge) -> UpdateRate:
-    judge.agree(f"update rate {new.name!r}", "rate", old.rate, new.rate, (old.place, new.place))
-    return old
+    return judge.joined(f"update rate {new.name!r}", old, new, (old.place, new.place), ("rate",))
 
 
 def join_synchronization(
     old: SynchronizationLabel, new: SynchronizationLabel, judge: Judge
 ) -> SynchronizationLabel:
     what, places = f"synchronization point {new.label!r}", (old.place, new.place)
-    return SynchronizationLabel(
-        label=old.label,
-        data_type=judge.agree(what, "data type", old.data_type, new.data_type, places),
-        capability=judge.agree(what, "capability", old.capability, new.capability, places, serious=False),
-        place=old.place,
-    )
+    return judge.joined(what, old, new, places, ("data_type",), ("capability",))
+
+
+# Data types
+
+_COLUMNS: dict[type[DataType], tuple[str, ...]] = {
+    BasicType: ("size", "endian"),
+    SimpleType: ("representation", "units"),
+    ReferenceType: ("representation", "referenced_class", "referenced_attribute"),
+    EnumeratedType: ("representation",),
+    ArrayType: ("element", "cardinality", "encoding"),
+    FixedRecordType: ("encoding", "include"),
+    VariantRecordType: ("discriminant", "discriminant_type", "encoding"),
+}
+"""What may not be contradicted of a data type."""
+
+
+def join_data_type(old: DataType, new: DataType, old_place: str, new_place: str, judge: Judge) -> DataType:
+    if old == new:
+        return old
+    join = _TypeJoin(f"data type {new.name!r}", (old_place, new_place), judge)
+    if type(old) is not type(new):
+        join.contradiction(f"a {kind(new)} here and a {kind(old)} there")
+        return old
+    documents = ("resolution", "accuracy") if isinstance(old, SimpleType) else ()
+    found = judge.joined(join.what, old, new, join.places, _COLUMNS[type(old)], documents)
+    match found, new:
+        case BasicType(), BasicType():
+            return replace(found, encoding=found.encoding or new.encoding)
+        case EnumeratedType(), EnumeratedType():
+            return replace(found, enumerators=join.enumerators(found, new))
+        case FixedRecordType(), FixedRecordType():
+            return replace(found, fields=join.fields(found, new))
+        case VariantRecordType(), VariantRecordType():
+            return replace(found, alternatives=join.alternatives(found, new))
+        case _:
+            return found
+
+
+def kind(data_type: DataType) -> str:
+    return type(data_type).__name__.removesuffix("Type").lower() + " type"
+
+
+class _TypeJoin:
+    """What a data type has several of, and may get more of."""
+
+    def __init__(self, what: str, places: tuple[str, str], judge: Judge) -> None:
+        self.what = what
+        self.places = places
+        self.judge = judge
+
+    def contradiction(self, detail: str) -> None:
+        self.judge.contradiction(self.what, detail, self.places[1], self.places[0])
+
+    def enumerators(self, old: EnumeratedType, new: EnumeratedType) -> tuple[Enumerator, ...]:
+        found = {item.name: item for item in old.enumerators}
+        taken = {value: item.name for item in old.enumerators for value in item.values}
+        added: list[str] = []
+        for item in new.enumerators:
+            known = found.get(item.name)
+            clash = next((taken[value] for value in item.values if value in taken), None)
+            if known is not None:
+                if item.values and known.values != item.values:
+                    here, there = list(item.values), list(known.values)
+                    self.contradiction(f"enumerator {item.name!r} is {here} here and {there} there")
+            elif clash is not None:
+                self.contradiction(f"enumerator {item.name!r} here has the value of {clash!r} there")
+            else:
+                found[item.name] = item
+                added.append(item.name)
+        if old.enumerators:
+            self.judge.added(self.what, added, self.places[1])
+        return tuple(found.values())
+
+    def fields(self, old: FixedRecordType, new: FixedRecordType) -> tuple[Field, ...]:
+        if not old.fields or not new.fields:
+            return old.fields or new.fields
+        known = {item.name: item for item in old.fields}
+        for item in new.fields:
+            if item.name in known:
+                there = known[item.name].type
+                self.judge.agree(self.what, f"field {item.name!r}", there, item.type, self.places)
+        if old.encoding == "HLAextendableFixedRecord":
+            return old.fields + tuple(item for item in new.fields if item.name not in known)
+        if [item.name for item in new.fields] != list(known):
+            self.contradiction("the fields differ")
+        return old.fields
+
+    def alternatives(self, old: VariantRecordType, new: VariantRecordType) -> tuple[Alternative, ...]:
+        found = {item.enumerators: item for item in old.alternatives}
+        added: list[str] = []
+        for item in new.alternatives:
+            known = found.get(item.enumerators)
+            if known is None:
+                found[item.enumerators] = item
+                added.append(item.enumerators)
+            elif known != item:
+                self.contradiction(f"the alternative for {item.enumerators!r} differs")
+        if old.alternatives:
+            self.judge.added(self.what, added, self.places[1])
+        return tuple(found.values()) if added else old.alternatives

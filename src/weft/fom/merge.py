@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from weft.fom import joins
 from weft.fom.checks import check_model
@@ -33,7 +33,6 @@ from weft.fom.objectmodel import (
     Module,
     ObjectClass,
     ObjectModel,
-    Problem,
     RoutingSpace,
     SynchronizationLabel,
     TimeTypes,
@@ -41,10 +40,20 @@ from weft.fom.objectmodel import (
     UpdateRate,
     frozen,
 )
-from weft.fom.type_joins import join_data_type
 from weft.model.errors import ObjectModelError
 
 T = TypeVar("T")
+Sent = TypeVar("Sent", Attribute, InteractionClass)
+Rule = Callable[[Any, Any, Judge], Any]
+
+_RULES: dict[str, Rule] = {
+    "object_classes": joins.join_object_class,
+    "interaction_classes": joins.join_interaction_class,
+    "dimensions": joins.join_dimension,
+    "transportations": joins.join_transportation,
+    "update_rates": joins.join_update_rate,
+    "synchronizations": joins.join_synchronization,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,22 +128,8 @@ class _Merger:
     def add(self, module: Module) -> None:
         self.modules.append(module)
         self.judge.standard = module.standard
-        mim = self.authority
-        self.join(self.object_classes, module.object_classes, mim.object_classes, joins.join_object_class)
-        self.join(
-            self.interaction_classes,
-            module.interaction_classes,
-            mim.interaction_classes,
-            joins.join_interaction_class,
-        )
-        self.join(self.dimensions, module.dimensions, mim.dimensions, joins.join_dimension)
-        self.join(
-            self.transportations, module.transportations, mim.transportations, joins.join_transportation
-        )
-        self.join(self.update_rates, module.update_rates, mim.update_rates, joins.join_update_rate)
-        self.join(
-            self.synchronizations, module.synchronizations, mim.synchronizations, joins.join_synchronization
-        )
+        for table, rule in _RULES.items():
+            self.join(getattr(self, table), getattr(module, table), getattr(self.authority, table), rule)
         self.join_data_types(module)
         self.join_switches(module)
         self.join_spaces(module)
@@ -142,11 +137,7 @@ class _Merger:
         self.judge.lenient = False
 
     def join(
-        self,
-        into: dict[str, T],
-        new: Mapping[str, T],
-        defined_by_mim: Mapping[str, T],
-        rule: Callable[[T, T, Judge], T],
+        self, into: dict[str, T], new: Mapping[str, T], defined_by_mim: Mapping[str, T], rule: Rule
     ) -> None:
         for name, item in new.items():
             if name in into:
@@ -163,7 +154,9 @@ class _Merger:
                 self.type_places[name] = place
             else:
                 self.judge.lenient = name in self.authority.data_types
-                self.data_types[name] = join_data_type(old, new, self.type_places[name], place, self.judge)
+                self.data_types[name] = joins.join_data_type(
+                    old, new, self.type_places[name], place, self.judge
+                )
 
     def join_switches(self, module: Module) -> None:
         for name, value in module.switches.items():
@@ -206,12 +199,10 @@ class _Merger:
     def model(self, complete: bool) -> ObjectModel:
         warnings = [problem for module in self.modules for problem in module.warnings]
         return ObjectModel(
-            object_classes=frozen({name: _settled(item) for name, item in self.object_classes.items()}),
-            interaction_classes=frozen(
-                {name: _settled_interaction(item) for name, item in self.interaction_classes.items()}
-            ),
-            dimensions=frozen({name: _settled_dimension(item) for name, item in self.dimensions.items()}),
-            data_types=frozen({name: _settled_type(item) for name, item in self.data_types.items()}),
+            object_classes=_settled(self.object_classes, _settled_object_class),
+            interaction_classes=_settled(self.interaction_classes, _settled_interaction),
+            dimensions=_settled(self.dimensions, _settled_dimension),
+            data_types=_settled(self.data_types, _settled_type),
             transportations=frozen(self.transportations),
             update_rates=frozen({name: item.rate for name, item in self.update_rates.items()}),
             switches=frozen(self.switches),
@@ -220,37 +211,32 @@ class _Merger:
             tags=frozen({name: data_type for name, data_type in self.tags.items() if data_type}),
             time=self.time,
             modules=tuple(self.modules),
-            warnings=_distinct(warnings + self.judge.warnings),
+            warnings=tuple(dict.fromkeys(warnings + self.judge.warnings)),
             complete=complete,
             mim=self.authority,
         )
 
 
-def _distinct(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    return tuple(dict.fromkeys(problems))
-
-
 # Defaults, for what no module says
 
 
-def _settled(item: ObjectClass) -> ObjectClass:
-    attributes = tuple(_settled_attribute(attribute) for attribute in item.attributes)
+def _settled(items: Mapping[str, T], settle: Callable[[T], T]) -> Mapping[str, T]:
+    return frozen({name: settle(item) for name, item in items.items()})
+
+
+def _settled_object_class(item: ObjectClass) -> ObjectClass:
+    attributes = tuple(_with_quality(attribute) for attribute in item.attributes)
     return replace(item, attributes=attributes, sharing=item.sharing or ("" if item.scaffold else "Neither"))
 
 
-def _settled_attribute(item: Attribute) -> Attribute:
+def _settled_interaction(item: InteractionClass) -> InteractionClass:
+    return replace(_with_quality(item), sharing=item.sharing or ("" if item.scaffold else "Neither"))
+
+
+def _with_quality(item: Sent) -> Sent:
     if item.transportation and item.order:
         return item
     return replace(item, transportation=item.transportation or "HLAreliable", order=item.order or "Receive")
-
-
-def _settled_interaction(item: InteractionClass) -> InteractionClass:
-    return replace(
-        item,
-        transportation=item.transportation or "HLAreliable",
-        order=item.order or "Receive",
-        sharing=item.sharing or ("" if item.scaffold else "Neither"),
-    )
 
 
 def _settled_dimension(item: Dimension) -> Dimension:

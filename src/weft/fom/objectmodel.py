@@ -26,8 +26,8 @@ OBJECT_ROOT = "HLAobjectRoot"
 INTERACTION_ROOT = "HLAinteractionRoot"
 PRIVILEGE_TO_DELETE = "HLAprivilegeToDeleteObject"
 
-MAX_PROBLEMS = 1000
 MAX_UPPER_BOUND = (1 << 32) - 1  # of a dimension: the Federate Protocol says it in 32 bits
+MAX_PROBLEMS = 1000
 """So many warnings of one kind are kept; nobody reads more, and a hostile file could cause millions."""
 
 T = TypeVar("T")
@@ -168,25 +168,31 @@ class TimeTypes:
 
 
 @dataclass(frozen=True, slots=True)
-class Module:
-    """Everything one file defines; `standard` is "1.3", "2010", "2025" or "" (no namespace)."""
+class Definitions:
+    """What one file defines, or several merged.  In every mapping the order is that of definition, parents before children."""
 
-    source: Source = field(repr=False, compare=False)
-    name: str = ""
-    standard: str = ""
     object_classes: Mapping[str, ObjectClass] = field(default_factory=frozen)
     interaction_classes: Mapping[str, InteractionClass] = field(default_factory=frozen)
     dimensions: Mapping[str, Dimension] = field(default_factory=frozen)
     data_types: Mapping[str, DataType] = field(default_factory=frozen)
     transportations: Mapping[str, Transportation] = field(default_factory=frozen)
-    update_rates: Mapping[str, UpdateRate] = field(default_factory=frozen)
     switches: Mapping[str, str | bool] = field(default_factory=frozen)
     spaces: Mapping[str, RoutingSpace] = field(default_factory=frozen)
     synchronizations: Mapping[str, SynchronizationLabel] = field(default_factory=frozen)
     tags: Mapping[str, str] = field(default_factory=frozen)
     time: TimeTypes = TimeTypes()
-    type_places: Mapping[str, str] = field(default_factory=frozen, compare=False, repr=False)
     warnings: tuple[Problem, ...] = field(default=(), compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Module(Definitions):
+    """Everything one file defines; `standard` is "1.3", "2010", "2025" or "" (no namespace)."""
+
+    source: Source = field(kw_only=True, repr=False, compare=False)
+    name: str = ""
+    standard: str = ""
+    update_rates: Mapping[str, UpdateRate] = field(default_factory=frozen)
+    type_places: Mapping[str, str] = field(default_factory=frozen, compare=False, repr=False)
 
     @property
     def designator(self) -> str:
@@ -204,22 +210,11 @@ def _lineage(classes: Mapping[str, ClassKind], name: str | None) -> Iterator[Cla
 
 
 @dataclass(frozen=True)
-class ObjectModel:
-    """The merge of modules.  In every mapping the order is that of definition, parents before children."""
+class ObjectModel(Definitions):
+    """The merge of modules."""
 
-    object_classes: Mapping[str, ObjectClass] = field(default_factory=frozen)
-    interaction_classes: Mapping[str, InteractionClass] = field(default_factory=frozen)
-    dimensions: Mapping[str, Dimension] = field(default_factory=frozen)
-    data_types: Mapping[str, DataType] = field(default_factory=frozen)
-    transportations: Mapping[str, Transportation] = field(default_factory=frozen)
     update_rates: Mapping[str, float] = field(default_factory=frozen)
-    switches: Mapping[str, str | bool] = field(default_factory=frozen)
-    spaces: Mapping[str, RoutingSpace] = field(default_factory=frozen)
-    synchronizations: Mapping[str, SynchronizationLabel] = field(default_factory=frozen)
-    tags: Mapping[str, str] = field(default_factory=frozen)
-    time: TimeTypes = TimeTypes()
     modules: tuple[Module, ...] = field(default=(), compare=False, repr=False)
-    warnings: tuple[Problem, ...] = field(default=(), compare=False, repr=False)
     complete: bool = field(default=True, compare=False)
     mim: Module | None = field(default=None, compare=False, repr=False)
 

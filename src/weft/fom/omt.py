@@ -10,7 +10,8 @@ complementary definitions join, contradictory ones are an error.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from weft.fom import joins, omt_types
@@ -61,13 +62,13 @@ class _OmtReader:
         self.judge = joins.Judge(standard)
 
     def module(self, root: Element) -> Module:
-        identification = root.child("modelIdentification")
+        identification = next(root.all("modelIdentification"), None)
         if identification is None:
             self.warnings.add(
                 "<modelIdentification> is missing; a model begins with it, and it with <name> and <type>",
                 root.line,
             )
-        types = omt_types.TypeReader(self.place, self.warnings, self.judge)
+        types = omt_types.TypeReader(self.warnings, self.judge)
         for table in self.rows(root, "dataTypes"):
             types.read(table)
         dimensions = self.named(root, "dimensions", self.dimension, joins.join_dimension)
@@ -75,46 +76,36 @@ class _OmtReader:
             source=self.source,
             name=identification.value("name") if identification else "",
             standard=self.standard,
-            object_classes=frozen(self.object_classes(root)),
-            interaction_classes=frozen(self.interaction_classes(root)),
-            dimensions=frozen(dimensions),
-            data_types=frozen(types.types),
-            transportations=frozen(
-                self.named(root, "transportations", self.transportation, joins.join_transportation)
+            object_classes=self.classes(
+                root, "objects", OBJECT_ROOT, self.object_class, joins.join_object_class
             ),
-            update_rates=frozen(self.named(root, "updateRates", self.update_rate, joins.join_update_rate)),
+            interaction_classes=self.classes(
+                root, "interactions", INTERACTION_ROOT, self.interaction_class, joins.join_interaction_class
+            ),
+            dimensions=dimensions,
+            data_types=frozen(types.types),
+            transportations=self.named(
+                root, "transportations", self.transportation, joins.join_transportation
+            ),
+            update_rates=self.named(root, "updateRates", self.update_rate, joins.join_update_rate),
             switches=frozen(self.switches(root)),
             spaces=frozen(spaces_of(dimensions)),
-            synchronizations=frozen(
-                self.named(root, "synchronizations", self.synchronization, joins.join_synchronization)
+            synchronizations=self.named(
+                root, "synchronizations", self.synchronization, joins.join_synchronization
             ),
             tags=frozen({row.tag: row.value("dataType") for row in self.rows(root, "tags")}),
             time=self.time(root),
             type_places=frozen(types.places),
-            warnings=(),
         )
-        return self.finish(module)
-
-    def finish(self, module: Module) -> Module:
-        """Join the reader's own warnings with those of the judge; a contradiction ends here."""
         if self.judge.errors:
             raise self.judge.errors[0]
-        return joins.with_warnings(module, self.warnings.all() + tuple(self.judge.warnings))
+        return replace(module, warnings=self.warnings.all() + tuple(self.judge.warnings))
 
     # Common
-
-    def place(self, element: Element) -> str:
-        return f"{self.source.name}:{element.line}"
 
     def rows(self, root: Element, section: str) -> Iterator[Element]:
         for found in root.all(section):
             yield from found.children
-
-    def name(self, element: Element, tag: str = "name") -> str:
-        found = element.raw(tag)
-        if not found:
-            raise InvalidObjectModel(f"<{element.tag}> has no <{tag}>", self.place(element))
-        return found
 
     def named(
         self,
@@ -122,14 +113,14 @@ class _OmtReader:
         section: str,
         read: Callable[[Element, str], T | None],
         join: Callable[[T, T, joins.Judge], T],
-    ) -> dict[str, T]:
+    ) -> Mapping[str, T]:
         found: dict[str, T] = {}
         for row in self.rows(root, section):
-            name = self.name(row, "label" if row.child("label") else "name")
+            name = row.name("label" if any(row.all("label")) else "name")
             item = read(row, name)
             if item is not None:
                 found[name] = join(found[name], item, self.judge) if name in found else item
-        return found
+        return frozen(found)
 
     def sharing(self, element: Element) -> str:
         text = element.value("sharing")
@@ -167,40 +158,37 @@ class _OmtReader:
     # Classes
 
     def classes(
-        self, root: Element, section: str, tag: str, top: str
-    ) -> Iterator[tuple[Element, str, str | None]]:
-        """Every class element with its qualified name and its parent's, parents first."""
-        for element in self.rows(root, section):
-            name = self.name(element)
-            if name != top:
-                message = f"class {name!r} has no known parent: the outermost <{tag}> must be {top!r}"
-                raise InvalidObjectModel(message, self.place(element))
-            yield from self.nested(element, tag, name)
-
-    def nested(self, top: Element, tag: str, top_name: str) -> Iterator[tuple[Element, str, str | None]]:
-        waiting: list[tuple[Element, str, str | None]] = [(top, top_name, None)]
-        while waiting:
-            element, name, parent = waiting.pop()
-            if len(name) > MAX_NAME:
-                message = f"a class name of {len(name)} characters: {name[:60]}…"
-                raise InvalidObjectModel(message, self.place(element))
-            yield element, name, parent
-            children = [child for child in element.children if child.tag == tag]
-            waiting.extend((child, f"{name}.{self.plain(child)}", name) for child in reversed(children))
-
-    def plain(self, element: Element) -> str:
-        name = self.name(element)
-        if "." in name:
-            message = f"class name {name!r} holds a dot; nest the class in its parent instead"
-            raise InvalidObjectModel(message, self.place(element))
-        return name
-
-    def object_classes(self, root: Element) -> dict[str, ObjectClass]:
-        found: dict[str, ObjectClass] = {}
-        for element, name, parent in self.classes(root, "objects", "objectClass", OBJECT_ROOT):
-            item = self.object_class(element, name, parent)
-            found[name] = joins.join_object_class(found[name], item, self.judge) if name in found else item
-        return found
+        self,
+        root: Element,
+        section: str,
+        top: str,
+        read: Callable[[Element, str, str | None], T],
+        join: Callable[[T, T, joins.Judge], T],
+    ) -> Mapping[str, T]:
+        """Every class by its qualified name, parents first."""
+        found: dict[str, T] = {}
+        for outermost in self.rows(root, section):
+            if outermost.name() != top:
+                known = f"the outermost <{outermost.tag}> must be {top!r}"
+                raise InvalidObjectModel(
+                    f"class {outermost.name()!r} has no known parent: {known}", outermost.place
+                )
+            waiting: list[tuple[Element, str, str | None]] = [(outermost, top, None)]
+            while waiting:
+                element, name, parent = waiting.pop()
+                if len(name) > MAX_NAME:
+                    message = f"a class name of {len(name)} characters: {name[:60]}…"
+                    raise InvalidObjectModel(message, element.place)
+                item = read(element, name, parent)
+                found[name] = join(found[name], item, self.judge) if name in found else item
+                for child in reversed(list(element.all(element.tag))):
+                    if "." in child.name():
+                        message = (
+                            f"class name {child.name()!r} holds a dot; nest the class in its parent instead"
+                        )
+                        raise InvalidObjectModel(message, child.place)
+                    waiting.append((child, f"{name}.{child.name()}", name))
+        return frozen(found)
 
     def object_class(self, element: Element, name: str, parent: str | None) -> ObjectClass:
         attributes: dict[str, Attribute] = {}
@@ -215,15 +203,15 @@ class _OmtReader:
             parent=parent,
             attributes=tuple(attributes.values()),
             sharing=self.sharing(element),
-            directed_interactions=tuple(self.name(row) for row in element.all("directedInteraction")),
+            directed_interactions=tuple(row.name() for row in element.all("directedInteraction")),
             dimensions=self.dimension_names(element),
             scaffold=is_scaffold(element),
-            place=self.place(element),
+            place=element.place,
         )
 
     def attribute(self, element: Element) -> Attribute:
         return Attribute(
-            name=self.name(element),
+            name=element.name(),
             data_type=element.value("dataType"),
             transportation=element.value("transportation"),
             order=self.order(element),
@@ -233,22 +221,13 @@ class _OmtReader:
             value_required=element.value("valueRequired").lower(),
             ownership=element.value("ownership"),
             sharing=self.sharing(element),
-            place=self.place(element),
+            place=element.place,
         )
-
-    def interaction_classes(self, root: Element) -> dict[str, InteractionClass]:
-        found: dict[str, InteractionClass] = {}
-        for element, name, parent in self.classes(root, "interactions", "interactionClass", INTERACTION_ROOT):
-            item = self.interaction_class(element, name, parent)
-            found[name] = (
-                joins.join_interaction_class(found[name], item, self.judge) if name in found else item
-            )
-        return found
 
     def interaction_class(self, element: Element, name: str, parent: str | None) -> InteractionClass:
         parameters: dict[str, Parameter] = {}
         for row in element.all("parameter"):
-            item = Parameter(self.name(row), row.value("dataType"), self.place(row))
+            item = Parameter(row.name(), row.value("dataType"), row.place)
             known = parameters.get(item.name)
             if known is not None:
                 self.warnings.add(f"parameter {item.name!r} is given twice; leave one out", row.line)
@@ -262,7 +241,7 @@ class _OmtReader:
             dimensions=self.dimension_names(element),
             sharing=self.sharing(element),
             scaffold=is_scaffold(element),
-            place=self.place(element),
+            place=element.place,
         )
 
     # The small tables
@@ -289,13 +268,13 @@ class _OmtReader:
             data_types,
             element.value("normalization"),
             element.value("value"),
-            self.place(element),
+            element.place,
         )
 
     def transportation(self, element: Element, name: str) -> Transportation:
         text = element.value("reliable") or ("no" if name == "HLAbestEffort" else "yes")
         reliable = self.boolean(text, element.line, f"'reliable' of transportation {name!r}")
-        return Transportation(name, reliable, self.place(element))
+        return Transportation(name, reliable, element.place)
 
     def update_rate(self, element: Element, name: str) -> UpdateRate | None:
         try:
@@ -308,11 +287,11 @@ class _OmtReader:
                 element.line,
             )
             return None
-        return UpdateRate(name, rate, self.place(element))
+        return UpdateRate(name, rate, element.place)
 
     def synchronization(self, element: Element, name: str) -> SynchronizationLabel:
         return SynchronizationLabel(
-            name, element.value("dataType"), element.value("capability"), self.place(element)
+            name, element.value("dataType"), element.value("capability"), element.place
         )
 
     def switches(self, root: Element) -> dict[str, str | bool]:
@@ -328,7 +307,7 @@ class _OmtReader:
     def time(self, root: Element) -> TimeTypes:
         rows = list(self.rows(root, "time"))
         found = {TIMES[row.tag]: row.value("dataType") for row in rows}
-        return TimeTypes(**found, place=self.place(rows[0]) if rows else "")
+        return TimeTypes(**found, place=rows[0].place if rows else "")
 
 
 def is_scaffold(element: Element) -> bool:
@@ -336,7 +315,7 @@ def is_scaffold(element: Element) -> bool:
     return not element.described and {child.tag for child in element.children} == {"name", element.tag}
 
 
-def spaces_of(dimensions: dict[str, Dimension]) -> dict[str, RoutingSpace]:
+def spaces_of(dimensions: Mapping[str, Dimension]) -> dict[str, RoutingSpace]:
     """Routing spaces, told by the names of their dimensions ("Space.dimension"), as `fed.py` gives them."""
     found: dict[str, list[str]] = {}
     for name in dimensions:

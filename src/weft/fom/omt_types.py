@@ -17,10 +17,8 @@ from weft.fom.datatypes import (
     SimpleType,
     VariantRecordType,
 )
-from weft.fom.joins import Judge
-from weft.fom.type_joins import join_data_type
+from weft.fom.joins import Judge, join_data_type
 from weft.fom.xmltree import Element, Warnings
-from weft.model.errors import InvalidObjectModel
 
 
 def integer(text: str) -> int | None:
@@ -44,8 +42,7 @@ def _some(values: tuple[int, ...]) -> str:
 class TypeReader:
     """Reads the tables one by one into `types`; `places` says where each type was first defined."""
 
-    def __init__(self, place: Callable[[Element], str], warnings: Warnings, judge: Judge) -> None:
-        self.place = place
+    def __init__(self, warnings: Warnings, judge: Judge) -> None:
         self.warnings = warnings
         self.judge = judge
         self.types: dict[str, DataType] = {}
@@ -62,22 +59,15 @@ class TypeReader:
 
     def read(self, table: Element) -> None:
         for row in table.children:
-            name = self.name(row)
+            name = row.name()
             found = self._readers[row.tag](row, name)
-            place = self.place(row)
             known = self.types.get(name)
             if known is None:
                 self.types[name] = found
-                self.places[name] = place
+                self.places[name] = row.place
             else:
                 self.warnings.add(f"data type {name!r} is given twice; leave one out", row.line)
-                self.types[name] = join_data_type(known, found, self.places[name], place, self.judge)
-
-    def name(self, element: Element) -> str:
-        found = element.raw("name")
-        if not found:
-            raise InvalidObjectModel(f"<{element.tag}> has no <name>", self.place(element))
-        return found
+                self.types[name] = join_data_type(known, found, self.places[name], row.place, self.judge)
 
     def basic(self, element: Element, name: str) -> BasicType:
         size = integer(element.value("size"))
@@ -124,7 +114,7 @@ class TypeReader:
         return EnumeratedType(name, element.value("representation"), tuple(found.values()))
 
     def enumerator(self, element: Element, owner: str) -> Enumerator:
-        name = self.name(element)
+        name = element.name()
         values: list[int] = []
         for row in element.all("value"):
             for text in row.text.split(","):
@@ -145,7 +135,7 @@ class TypeReader:
 
     def record(self, element: Element, name: str) -> FixedRecordType:
         fields = tuple(
-            Field(self.name(row), row.value("dataType"), integer(row.value("version")) or 0)
+            Field(row.name(), row.value("dataType"), integer(row.value("version")) or 0)
             for row in element.all("field")
         )
         return FixedRecordType(name, element.value("encoding"), fields, element.value("include"))

@@ -7,7 +7,6 @@ which is also meant where nothing is said, is the most urgent.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from weft.model.enums import OrderType
 
@@ -21,11 +20,6 @@ NAMES = {
 }
 _SPELLED = {name.lower(): name for name in NAMES}
 _URGENT = re.compile(r"(?:hla)?priority\s*(?::|\()\s*(\d{1,7})\s*\)?", re.IGNORECASE)
-
-
-class OrderAndPriority(NamedTuple):
-    order: OrderType
-    priority: int = 0
 
 
 def spelled(text: str) -> str:
@@ -42,9 +36,9 @@ def standard(name: str) -> bool:
     return name in ("", "Receive", "TimeStamp")
 
 
-def meaning(name: str) -> OrderAndPriority:
-    """What a spelled order stands for; no order is time stamp order, as in the standard's tables."""
+def meaning(name: str) -> tuple[OrderType, int]:
+    """What a spelled order stands for, and its priority; no order is time stamp order, as in the standard's tables."""
     urgent = _URGENT.fullmatch(name)
     if urgent is not None:
-        return OrderAndPriority(OrderType.PRIORITY, int(urgent[1]))
-    return OrderAndPriority(NAMES.get(spelled(name), OrderType.TIMESTAMP))
+        return OrderType.PRIORITY, int(urgent[1])
+    return NAMES.get(spelled(name), OrderType.TIMESTAMP), 0

@@ -43,8 +43,7 @@ class Rid:
         return None
 
     def child(self, name: str) -> Rid | None:
-        low = name.lower()
-        return next((child for child in self.children if child.name.lower() == low), None)
+        return next(self.all(name), None)
 
     def all(self, name: str) -> Iterator[Rid]:
         low = name.lower()

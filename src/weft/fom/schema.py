@@ -16,40 +16,24 @@ NAMESPACES = {
 }
 NAMESPACE_2025 = "http://standards.ieee.org/IEEE1516-2025"
 
-TAGS = (
-    "updateReflectTag",
-    "sendReceiveTag",
-    "deleteRemoveTag",
-    "divestitureRequestTag",
-    "divestitureCompletionTag",
-    "acquisitionRequestTag",
-    "requestUpdateTag",
-)
-SWITCHES = (
-    "autoProvide",
-    "conveyRegionDesignatorSets",
-    "conveyProducingFederate",  # 2010 only
-    "attributeScopeAdvisory",
-    "attributeRelevanceAdvisory",
-    "objectClassRelevanceAdvisory",
-    "interactionRelevanceAdvisory",
-    "serviceReporting",
-    "exceptionReporting",
-    "delaySubscriptionEvaluation",
-    "nonRegulatedGrant",
-    "automaticResignAction",
-    "allowRelaxedDDM",
-    "advisoriesUseKnownClass",
-    "sendServiceReportsToFile",
-)
-_TIME_2025 = {"logicalTime": "time_stamp", "logicalTimeInterval": "lookahead"}
-_TIME_2010 = {"timeStamp": "time_stamp", "lookahead": "lookahead"}
-TIMES = _TIME_2025 | _TIME_2010
-
 
 def _row(text: str) -> dict[str, int]:
     return {tag: position for position, tag in enumerate(text.split())}
 
+
+TAGS = _row(
+    "updateReflectTag sendReceiveTag deleteRemoveTag divestitureRequestTag divestitureCompletionTag"
+    " acquisitionRequestTag requestUpdateTag"
+)
+SWITCHES = _row(
+    "autoProvide conveyRegionDesignatorSets conveyProducingFederate attributeScopeAdvisory"
+    " attributeRelevanceAdvisory objectClassRelevanceAdvisory interactionRelevanceAdvisory serviceReporting"
+    " exceptionReporting delaySubscriptionEvaluation nonRegulatedGrant automaticResignAction allowRelaxedDDM"
+    " advisoriesUseKnownClass sendServiceReportsToFile"
+)
+_TIME_2025 = {"logicalTime": "time_stamp", "logicalTimeInterval": "lookahead"}
+_TIME_2010 = {"timeStamp": "time_stamp", "lookahead": "lookahead"}
+TIMES = _TIME_2025 | _TIME_2010
 
 _TYPE_TABLES = {
     "basicDataRepresentations": "basicData",
@@ -85,13 +69,13 @@ KEPT: dict[str, dict[str, int]] = {
     "dimension": _row("name dataType inputDataTypes upperBound normalization value"),
     "inputDataTypes": _row("dataType"),
     "time": _row(" ".join(TIMES)),
-    "tags": _row(" ".join(TAGS)),
+    "tags": TAGS,
     "synchronizations": _row("synchronizationPoint synchronization"),
     "synchronizationPoint": _row("label dataType capability"),
     "synchronization": _row("label dataType capability"),
     "transportations": _row("transportation"),
     "transportation": _row("name reliable"),
-    "switches": _row(" ".join(SWITCHES)),
+    "switches": SWITCHES,
     "updateRates": _row("updateRate"),
     "updateRate": _row("name rate"),
     "dataTypes": _row(" ".join(_TYPE_TABLES)),
@@ -117,33 +101,26 @@ IGNORED |= {
     "reference": _row("type identification"),
 }
 
-ONLY_2025 = frozenset(
-    (
-        ("modelIdentification", "copyright"),
-        ("objectClass", "directedInteraction"),
-        ("objectClass", "dimensions"),
-        ("attribute", "valueRequired"),
-        ("dimension", "inputDataTypes"),
-        ("time", "logicalTime"),
-        ("time", "logicalTimeInterval"),
-        ("switches", "nonRegulatedGrant"),
-        ("switches", "allowRelaxedDDM"),
-        ("switches", "advisoriesUseKnownClass"),
-        ("switches", "sendServiceReportsToFile"),
-        ("dataTypes", "referenceDataTypes"),
-    )
-)
-ONLY_2010 = frozenset(
-    (
-        ("attribute", "dimensions"),
-        ("dimension", "dataType"),
-        ("time", "timeStamp"),
-        ("time", "lookahead"),
-        ("switches", "conveyProducingFederate"),
-        ("synchronizations", "synchronization"),
-    )
-)
-FOREIGN = {"2010": ONLY_2025, "2025": ONLY_2010}
+ONLY_2025 = {
+    "modelIdentification": "copyright",
+    "objectClass": "directedInteraction dimensions",
+    "attribute": "valueRequired",
+    "dimension": "inputDataTypes",
+    "time": "logicalTime logicalTimeInterval",
+    "switches": "nonRegulatedGrant allowRelaxedDDM advisoriesUseKnownClass sendServiceReportsToFile",
+    "dataTypes": "referenceDataTypes",
+}
+ONLY_2010 = {
+    "attribute": "dimensions",
+    "dimension": "dataType",
+    "time": "timeStamp lookahead",
+    "switches": "conveyProducingFederate",
+    "synchronizations": "synchronization",
+}
+FOREIGN = {
+    edition: frozenset((parent, tag) for parent, tags in others.items() for tag in tags.split())
+    for edition, others in (("2010", ONLY_2025), ("2025", ONLY_2010))
+}
 """Per edition, what only the other one has, as (parent, tag)."""
 INSTEAD = {
     ("attribute", "dimensions"): "name them in the <dimensions> of the <objectClass>",

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, field
 
 from weft.fom.xmltree import MAX_DEPTH, MAX_ELEMENTS, MAX_TEXT, check_size
-from weft.model.errors import InvalidObjectModel, ObjectModelError, UnreadableObjectModel
+from weft.model.errors import InvalidObjectModel, UnreadableObjectModel
 from weft.model.records import Source
 
 _TOKEN = re.compile(
@@ -117,9 +117,5 @@ def single_root(source: Source, keyword: str) -> Form:
             f"begins with ({forms[0].head}; expected ({keyword}", f"{source.name}:{forms[0].line}"
         )
     if len(forms) > 1:
-        raise error_at(source, forms[1], f"a second form after ({keyword} …)")
+        raise InvalidObjectModel(f"a second form after ({keyword} …)", f"{source.name}:{forms[1].line}")
     return forms[0]
-
-
-def error_at(source: Source, where: Form | Atom, message: str) -> ObjectModelError:
-    return InvalidObjectModel(message, f"{source.name}:{where.line}")

@@ -6,8 +6,9 @@ single attributes (2010, 1.3), and "Space.dimension" names, from which routing s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TypeVar
 
 from weft.fom.datatypes import (
     ArrayType,
@@ -21,6 +22,8 @@ from weft.fom.datatypes import (
 )
 from weft.fom.objectmodel import Attribute, InteractionClass, Module, ObjectClass, ObjectModel
 from weft.fom.schema import NAMESPACE_2025
+
+C = TypeVar("C", ObjectClass, InteractionClass)
 
 _TABLES: dict[type[DataType], tuple[str, str]] = {
     BasicType: ("basicDataRepresentations", "basicData"),
@@ -63,16 +66,22 @@ class _OmtWriter:
         self.depth -= 1
         self.line(f"</{tag}>")
 
-    def leaf(self, tag: str, text: str, always: bool = False) -> None:
-        if text or always:
-            self.line(f"<{tag}>{escape(text)}</{tag}>")
+    def leaves(self, **texts: str) -> None:
+        """An element for each text that is not empty, by its tag."""
+        for tag, text in texts.items():
+            if text:
+                self.line(f"<{tag}>{escape(text)}</{tag}>")
+
+    def row(self, tag: str, **texts: str) -> None:
+        with self.element(tag):
+            self.leaves(**texts)
 
     def names(self, tag: str, row: str, names: Iterable[str]) -> None:
         names = tuple(names)
         if names:
             with self.element(tag):
                 for name in names:
-                    self.leaf(row, name)
+                    self.leaves(**{row: name})
 
     # The document
 
@@ -80,11 +89,9 @@ class _OmtWriter:
         self.line('<?xml version="1.0" encoding="UTF-8"?>')
         self.line(f"<objectModel xmlns={quote(NAMESPACE_2025)}>")
         self.depth += 1
-        with self.element("modelIdentification"):
-            self.leaf("name", name)
-            self.leaf("type", "FOM")
-        self.objects(model.object_classes)
-        self.interactions(model.interaction_classes)
+        self.row("modelIdentification", name=name, type="FOM")
+        self.classes("objects", model.object_classes, self.object_class)
+        self.classes("interactions", model.interaction_classes, self.interaction_class)
         self.dimensions(model)
         self.time_and_tags(model)
         self.small_tables(model)
@@ -93,67 +100,59 @@ class _OmtWriter:
         self.line("</objectModel>")
         return ("\n".join(self.lines) + "\n").encode()
 
-    def objects(self, classes: Mapping[str, ObjectClass]) -> None:
-        if classes:
-            children = _children(classes)
-            with self.element("objects"):
-                for root in children[None]:
-                    self.object_class(classes[root], classes, children)
-
-    def object_class(
-        self, item: ObjectClass, classes: Mapping[str, ObjectClass], children: dict[str | None, list[str]]
+    def classes(
+        self,
+        section: str,
+        classes: Mapping[str, C],
+        write: Callable[[C, Callable[[str], None]], None],
     ) -> None:
+        """`write` is given a class, and what writes the classes below one of that name."""
+        children: dict[str | None, list[str]] = {}
+        for name, item in classes.items():
+            children.setdefault(item.parent, []).append(name)
+
+        def below(parent: str | None) -> None:
+            for name in children.get(parent, ()):
+                write(classes[name], below)
+
+        if classes:
+            with self.element(section):
+                below(None)
+
+    def object_class(self, item: ObjectClass, below: Callable[[str], None]) -> None:
         with self.element("objectClass"):
-            self.leaf("name", item.name.rpartition(".")[2])
-            self.leaf("sharing", item.sharing)
+            self.leaves(name=item.name.rpartition(".")[2], sharing=item.sharing)
             for name in item.directed_interactions:
-                with self.element("directedInteraction"):
-                    self.leaf("name", name)
+                self.row("directedInteraction", name=name)
             self.names("dimensions", "dimension", item.dimensions)
             for attribute in item.attributes:
                 self.attribute(attribute)
-            for child in children.get(item.name, ()):
-                self.object_class(classes[child], classes, children)
+            below(item.name)
 
     def attribute(self, item: Attribute) -> None:
         with self.element("attribute"):
-            self.leaf("name", item.name)
-            self.leaf("dataType", item.data_type)
-            self.leaf("updateType", item.update_type)
-            self.leaf("updateCondition", item.update_condition)
-            self.leaf("valueRequired", item.value_required)
-            self.leaf("ownership", item.ownership)
-            self.leaf("sharing", item.sharing)
+            self.leaves(
+                name=item.name,
+                dataType=item.data_type,
+                updateType=item.update_type,
+                updateCondition=item.update_condition,
+                valueRequired=item.value_required,
+                ownership=item.ownership,
+                sharing=item.sharing,
+            )
             self.names("dimensions", "dimension", item.dimensions)
-            self.leaf("transportation", item.transportation)
-            self.leaf("order", item.order)
+            self.leaves(transportation=item.transportation, order=item.order)
 
-    def interactions(self, classes: Mapping[str, InteractionClass]) -> None:
-        if classes:
-            children = _children(classes)
-            with self.element("interactions"):
-                for root in children[None]:
-                    self.interaction_class(classes[root], classes, children)
-
-    def interaction_class(
-        self,
-        item: InteractionClass,
-        classes: Mapping[str, InteractionClass],
-        children: dict[str | None, list[str]],
-    ) -> None:
+    def interaction_class(self, item: InteractionClass, below: Callable[[str], None]) -> None:
         with self.element("interactionClass"):
-            self.leaf("name", item.name.rpartition(".")[2])
+            self.leaves(name=item.name.rpartition(".")[2])
             if not item.scaffold:
-                self.leaf("sharing", item.sharing)
+                self.leaves(sharing=item.sharing)
                 self.names("dimensions", "dimension", item.dimensions)
-                self.leaf("transportation", item.transportation)
-                self.leaf("order", item.order)
+                self.leaves(transportation=item.transportation, order=item.order)
             for parameter in item.parameters:
-                with self.element("parameter"):
-                    self.leaf("name", parameter.name)
-                    self.leaf("dataType", parameter.data_type)
-            for child in children.get(item.name, ()):
-                self.interaction_class(classes[child], classes, children)
+                self.row("parameter", name=parameter.name, dataType=parameter.data_type)
+            below(item.name)
 
     def dimensions(self, model: ObjectModel | Module) -> None:
         if not model.dimensions:
@@ -161,11 +160,10 @@ class _OmtWriter:
         with self.element("dimensions"):
             for item in model.dimensions.values():
                 with self.element("dimension"):
-                    self.leaf("name", item.name)
+                    self.leaves(name=item.name)
                     self.names("inputDataTypes", "dataType", item.data_types)
-                    self.leaf("upperBound", str(item.upper_bound or ""))
-                    self.leaf("normalization", item.normalization)
-                    self.leaf("value", item.value)
+                    bound = str(item.upper_bound or "")
+                    self.leaves(upperBound=bound, normalization=item.normalization, value=item.value)
 
     def time_and_tags(self, model: ObjectModel | Module) -> None:
         times = {"logicalTime": model.time.time_stamp, "logicalTimeInterval": model.time.lookahead}
@@ -179,23 +177,22 @@ class _OmtWriter:
         if model.synchronizations:
             with self.element("synchronizations"):
                 for point in model.synchronizations.values():
-                    with self.element("synchronizationPoint"):
-                        self.leaf("label", point.label)
-                        self.leaf("dataType", point.data_type)
-                        self.leaf("capability", point.capability)
+                    self.row(
+                        "synchronizationPoint",
+                        label=point.label,
+                        dataType=point.data_type,
+                        capability=point.capability,
+                    )
         if model.transportations:
             with self.element("transportations"):
                 for item in model.transportations.values():
-                    with self.element("transportation"):
-                        self.leaf("name", item.name)
-                        self.leaf("reliable", "Yes" if item.reliable else "No")
+                    self.row("transportation", name=item.name, reliable="Yes" if item.reliable else "No")
         self.switches(model.switches)
         if model.update_rates:
             with self.element("updateRates"):
                 for name, rate in model.update_rates.items():
-                    with self.element("updateRate"):
-                        self.leaf("name", name)
-                        self.leaf("rate", repr(rate if isinstance(rate, float) else rate.rate))
+                    number = rate if isinstance(rate, float) else rate.rate
+                    self.row("updateRate", name=name, rate=repr(number))
 
     def switches(self, switches: Mapping[str, str | bool]) -> None:
         if not switches:
@@ -219,67 +216,36 @@ class _OmtWriter:
                     with self.element(table):
                         for item in found:
                             with self.element(row):
-                                self.leaf("name", item.name)
+                                self.leaves(name=item.name)
                                 self.data_type(item)
 
     def data_type(self, item: DataType) -> None:
         match item:
             case BasicType():
-                self.leaf("size", str(item.size or ""))
-                self.leaf("endian", item.endian.capitalize())
-                self.leaf("encoding", item.encoding)
+                size, endian = str(item.size or ""), item.endian.capitalize()
+                self.leaves(size=size, endian=endian, encoding=item.encoding)
             case SimpleType():
-                self.leaf("representation", item.representation)
-                self.leaf("units", item.units)
-                self.leaf("resolution", item.resolution)
-                self.leaf("accuracy", item.accuracy)
+                self.leaves(representation=item.representation, units=item.units)
+                self.leaves(resolution=item.resolution, accuracy=item.accuracy)
             case ReferenceType():
-                self.leaf("representation", item.representation)
-                self.leaf("referenceClass", item.referenced_class)
-                self.leaf("referencedAttribute", item.referenced_attribute)
+                self.leaves(representation=item.representation, referenceClass=item.referenced_class)
+                self.leaves(referencedAttribute=item.referenced_attribute)
             case EnumeratedType():
-                self.enumerated(item)
+                self.leaves(representation=item.representation)
+                for enumerator in item.enumerators:
+                    with self.element("enumerator"):
+                        self.leaves(name=enumerator.name)
+                        for value in enumerator.values:
+                            self.leaves(value=str(value))
             case ArrayType():
-                self.leaf("dataType", item.element)
-                self.leaf("cardinality", item.cardinality)
-                self.leaf("encoding", item.encoding)
+                self.leaves(dataType=item.element, cardinality=item.cardinality, encoding=item.encoding)
             case FixedRecordType():
-                self.record(item)
+                self.leaves(encoding=item.encoding, include=item.include)
+                for member in item.fields:
+                    version = str(member.version or "")
+                    self.row("field", name=member.name, dataType=member.type, version=version)
             case VariantRecordType():
-                self.variant(item)
-
-    def enumerated(self, item: EnumeratedType) -> None:
-        self.leaf("representation", item.representation)
-        for enumerator in item.enumerators:
-            with self.element("enumerator"):
-                self.leaf("name", enumerator.name)
-                for value in enumerator.values:
-                    self.leaf("value", str(value))
-
-    def record(self, item: FixedRecordType) -> None:
-        self.leaf("encoding", item.encoding)
-        self.leaf("include", item.include)
-        for member in item.fields:
-            with self.element("field"):
-                self.leaf("name", member.name)
-                self.leaf("dataType", member.type)
-                self.leaf("version", str(member.version or ""))
-
-    def variant(self, item: VariantRecordType) -> None:
-        self.leaf("discriminant", item.discriminant)
-        self.leaf("dataType", item.discriminant_type)
-        for alternative in item.alternatives:
-            with self.element("alternative"):
-                self.leaf("enumerator", alternative.enumerators)
-                self.leaf("name", alternative.name)
-                self.leaf("dataType", alternative.type)
-        self.leaf("encoding", item.encoding)
-
-
-def _children(
-    classes: Mapping[str, ObjectClass] | Mapping[str, InteractionClass],
-) -> dict[str | None, list[str]]:
-    found: dict[str | None, list[str]] = {None: []}
-    for name, item in classes.items():
-        found.setdefault(item.parent, []).append(name)
-    return found
+                self.leaves(discriminant=item.discriminant, dataType=item.discriminant_type)
+                for arm in item.alternatives:
+                    self.row("alternative", enumerator=arm.enumerators, name=arm.name, dataType=arm.type)
+                self.leaves(encoding=item.encoding)

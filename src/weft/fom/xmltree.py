@@ -51,10 +51,11 @@ class Warnings:
 class Element:
     """One element: its text is stripped, runs of white space are one space."""
 
-    __slots__ = ("attributes", "children", "described", "line", "position", "tag", "text")
+    __slots__ = ("attributes", "children", "described", "file", "line", "position", "tag", "text")
 
-    def __init__(self, tag: str, line: int, attributes: dict[str, str]) -> None:
+    def __init__(self, tag: str, file: str, line: int, attributes: dict[str, str]) -> None:
         self.tag = tag
+        self.file = file
         self.line = line
         self.attributes = attributes
         self.children: list[Element] = []
@@ -62,26 +63,29 @@ class Element:
         self.position = 0  # of its last child, in the order of the schema
         self.described = False  # it has children that are known and not kept, e.g. semantics
 
-    def child(self, tag: str) -> Element | None:
-        for child in self.children:
-            if child.tag == tag:
-                return child
-        return None
+    @property
+    def place(self) -> str:
+        return f"{self.file}:{self.line}"
 
     def all(self, tag: str) -> Iterator[Element]:
         return (child for child in self.children if child.tag == tag)
 
     def raw(self, tag: str) -> str:
         """The text of the first child with this tag, or ""."""
-        for child in self.children:
-            if child.tag == tag:
-                return child.text
-        return ""
+        child = next(self.all(tag), None)
+        return child.text if child else ""
 
     def value(self, tag: str) -> str:
         """The same, where "NA" means nothing."""
         text = self.raw(tag)
         return "" if text == "NA" else text
+
+    def name(self, tag: str = "name") -> str:
+        """The text of a child that must be there."""
+        found = self.raw(tag)
+        if not found:
+            raise InvalidObjectModel(f"<{self.tag}> has no <{tag}>", self.place)
+        return found
 
 
 class _Builder:
@@ -129,8 +133,8 @@ class _Builder:
         uri, _, tag = name.rpartition(" ")
         if not self.stack:
             self.open_root(uri, tag, attributes)
-            return
-        self.open(uri, tag, attributes)
+        else:
+            self.open(uri, tag, attributes)
 
     def open(self, uri: str, tag: str, attributes: dict[str, str]) -> None:
         parent = self.stack[-1]
@@ -154,7 +158,7 @@ class _Builder:
             self.warnings.add(
                 f"<{tag}> in <{parent.tag}> is not in the schema of {self.standard}; {instead}", self.line
             )
-        element = Element(tag, self.line, attributes)
+        element = Element(tag, self.file, self.line, attributes)
         parent.children.append(element)
         self.stack.append(element)
         self.clear_texts()
@@ -181,7 +185,7 @@ class _Builder:
         self.namespace = uri
         self.standard = NAMESPACES.get(uri, "2025")
         self.foreign = FOREIGN.get(self.standard, frozenset())
-        self.root = Element(tag, self.line, attributes)
+        self.root = Element(tag, self.file, self.line, attributes)
         self.stack.append(self.root)
 
     def end(self, _name: str) -> None:
@@ -246,10 +250,8 @@ def read_tree(source: Source, warnings: Warnings) -> tuple[Element, str]:
         raise UnreadableObjectModel(
             f"not well-formed XML: {reason}", f"{source.name}:{error.lineno}"
         ) from None
-    except (
-        LookupError,
-        ValueError,
-    ) as error:  # an encoding that Python does not know or that expat cannot use
+    except (LookupError, ValueError) as error:
+        # An encoding that Python does not know or that expat cannot use.
         raise UnreadableObjectModel(f"the encoding cannot be read: {error}", f"{source.name}:1") from None
     if builder.root is None:
         raise UnreadableObjectModel("no element at all", f"{source.name}:1")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from weft import FederateAmbassador
-from weft.wire.codec.callback_names import HEAD, callback_name, standard_name
+from weft.wire.codec.callbacks import HEAD, callback_name, standard_name
 from weft.wire.codec.schema import schema
 from weft.wire.own.extensions import CALLBACKS, encode_own
-from weft.wire.own.urgent_fields import with_urgent
+from weft.wire.own.fields import with_urgent
 from weft.wire.protobuf import BYTES, tag, varint
 
 PLAIN = ("WithTime", "WithRate")

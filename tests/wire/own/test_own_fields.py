@@ -20,8 +20,7 @@ from weft.model.time import HLAinteger64Time, time_factory
 from weft.wire import ServiceCodec, WireError
 from weft.wire.codec.hot import read_hot
 from weft.wire.codec.schema import schema
-from weft.wire.own.fields import with_own
-from weft.wire.own.urgent_fields import read_urgent, with_urgent
+from weft.wire.own.fields import read_urgent, with_own, with_urgent
 
 CODEC = ServiceCodec(time_factory("HLAinteger64Time"))
 CLASS, INSTANCE = InteractionClassHandle.of(3), ObjectInstanceHandle.of(4)

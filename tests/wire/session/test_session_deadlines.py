@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.session_pipe import SessionPipe
 from weft.wire.session import frames
 from weft.wire.session.client import ClientSession
 from weft.wire.session.frames import HEARTBEAT, HEARTBEAT_RESPONSE
-from weft.wire.session.pipe import SessionPipe
 from weft.wire.session.server import ServerSession
 from weft.wire.session.state import FOREVER, Action, SessionSettings, State
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.session_pipe import SessionPipe
 from weft.wire.errors import ProtocolError
 from weft.wire.session import frames
 from weft.wire.session.client import ClientSession
 from weft.wire.session.frames import NONE, TYPES
 from weft.wire.session.greeting import MAX_GREETING, Greeting
-from weft.wire.session.pipe import SessionPipe
 from weft.wire.session.server import ServerSession
 from weft.wire.session.state import SessionSettings, State
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from support.session_pipe import PipedFrame, SessionPipe
 from weft.wire.session.frames import CALL_REQUEST, CALL_RESPONSE, CALLBACK_REQUEST, HEADER_SIZE, NONE
-from weft.wire.session.pipe import PipedFrame, SessionPipe
 from weft.wire.session.state import NOT_ENOUGH_BUFFERED, RESUMED, SessionSettings, State
 
 NEAR_THE_WRAP = 2**31 - 4

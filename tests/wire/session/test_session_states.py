@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
+from support.session_pipe import SessionPipe
 from weft.model.errors import SettingsError
 from weft.wire.errors import ProtocolError
 from weft.wire.session import frames
 from weft.wire.session.client import ClientSession
 from weft.wire.session.frames import NONE, pack_two
 from weft.wire.session.greeting import Greeting
-from weft.wire.session.pipe import SessionPipe
 from weft.wire.session.server import ServerSession
 from weft.wire.session.state import (
     CLIENT_STEPS,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from support.session_pipe import SessionPipe
 from weft.wire.errors import ProtocolError
 from weft.wire.session import frames
 from weft.wire.session.frames import NONE, pack_header, pack_one, pack_two, signed
 from weft.wire.session.greeting import Greeting
-from weft.wire.session.pipe import SessionPipe
 from weft.wire.session.server import ServerSession
 from weft.wire.session.state import (
     NEW_SESSION_REASONS,

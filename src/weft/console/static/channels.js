@@ -98,7 +98,7 @@ export class Channels {
   draw(channels, strategy) {
     this.last = channels;
     this.how = strategy;
-    text(this.strategy, strategy ? `Strategy of data distribution: ${strategy}` : "");
+    text(this.strategy, strategy);
     this.choice.offer(
       [
         ["", "since the start"],

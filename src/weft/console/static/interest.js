@@ -29,6 +29,21 @@ export function tree(classes, folded) {
     }));
 }
 
+/** The strategy, what it did wrong, and how its partitions changed: what that was to save, and saved. */
+function howItIsSent({ strategy, strategy_fault: fault, adaptation }) {
+  if (!strategy) return "";
+  const parts = [`Strategy of data distribution: ${strategy}`];
+  const { predicted, obtained } = adaptation ?? {};
+  if (predicted)
+    parts.push(
+      `changes of partitions: ${count(adaptation.changes)} (${adaptation.state})`,
+      `copies a message: ${predicted.before} before, ${predicted.after} predicted` +
+        (obtained ? `, ${obtained.after} obtained` : ""),
+    );
+  if (fault) parts.push(fault);
+  return parts.join("; ");
+}
+
 /** Who hears of a class: those who subscribed it or one above it. */
 function hearers(classes, name) {
   const found = new Set();
@@ -205,7 +220,7 @@ export default {
       .map((row) => ({ ...row, remark: remark(classes, row) }));
     this.table.draw(rows, { of: this.filter ? tree(classes, new Set()).length : rows.length });
     this.drawMap(federation);
-    this.channels.draw(federation.channels ?? {}, federation.strategy);
+    this.channels.draw(federation.channels ?? {}, howItIsSent(federation));
   },
 
   drawMap(federation) {

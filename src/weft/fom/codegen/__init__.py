@@ -16,33 +16,13 @@ from __future__ import annotations
 
 import re
 
-from weft.fom.codegen.classes import class_lines
+from weft.fom.codegen.declarations import class_lines, enumeration_lines, record_lines, table_lines
+from weft.fom.codegen.names import IMPORTS
 from weft.fom.codegen.plan import ModulePlan
-from weft.fom.codegen.text import Bracketed, spread
-from weft.fom.codegen.types import enumeration_lines, record_lines, table_lines
+from weft.fom.codegen.text import a_tuple, spread
 from weft.fom.objectmodel import ObjectModel
 
 __all__ = ["generate"]
-
-_IMPORTS = {
-    "dataclasses": ["dataclass"],
-    "enum": ["IntEnum"],
-    "typing": ["Any", "ClassVar", "Self"],
-    "weft.fom.datatypes": [
-        "Alternative",
-        "ArrayType",
-        "BasicType",
-        "DataType",
-        "EnumeratedType",
-        "Enumerator",
-        "Field",
-        "FixedRecordType",
-        "SimpleType",
-        "VariantRecordType",
-    ],
-    "weft.fom.encoding": ["Codecs"],
-    "weft.fom.encoding.typed": ["Record", "Slot", "ValueSet", "known"],
-}
 
 
 def generate(model: ObjectModel, module_name: str) -> str:
@@ -67,16 +47,11 @@ def _head(module_name: str, body: str) -> str:
         '"""',
     ]
     lines += ["", "from __future__ import annotations", ""]
-    for module, names in _IMPORTS.items():
-        used = [name for name in names if name in words]
+    for module, names in IMPORTS.items():
+        used = [name for name in names.split() if name in words]
         if module == "weft.fom.datatypes":
             lines.append("")
         if used:
-            lines += spread(f"from {module} import ", _listed(used))
+            flat = ", ".join(used)  # bare on one line, in brackets on several
+            lines += spread(f"from {module} import ", flat if len(flat) < 60 else a_tuple(*used))
     return "\n".join(lines) + "\n"
-
-
-def _listed(names: list[str]) -> str | Bracketed:
-    """Names to import: bare on one line, in brackets on several."""
-    flat = ", ".join(names)
-    return flat if len(flat) < 60 else Bracketed("(", names, ")")

@@ -4,44 +4,28 @@ from __future__ import annotations
 
 import keyword
 import re
-from typing import get_args
 
-from weft.fom import datatypes
-
-_BUILTINS = {"bool", "bytes", "classmethod", "dict", "float", "int", "list", "str", "tuple"}
-_IMPORTED = {
-    "Any",
-    "ClassVar",
-    "Codecs",
-    "IntEnum",
-    "Record",
-    "Self",
-    "Slot",
-    "ValueSet",
-    "annotations",
-    "dataclass",
+_BUILTINS = frozenset(["bool", "bytes", "classmethod", "dict", "float", "int", "list", "str", "tuple"])
+IMPORTS = {
+    "dataclasses": "dataclass",
+    "enum": "IntEnum",
+    "typing": "Any ClassVar Self",
+    "weft.fom.datatypes": (
+        "Alternative ArrayType BasicType DataType EnumeratedType Enumerator Field FixedRecordType SimpleType"
+        " VariantRecordType"
+    ),
+    "weft.fom.encoding": "Codecs",
+    "weft.fom.encoding.typed": "Record Slot ValueSet known",
 }
-_IMPORTED |= {"known"} | {
-    kind.__name__ for kind in (datatypes.Alternative, datatypes.Enumerator, datatypes.Field)
-}
-_IMPORTED |= {kind.__name__ for kind in get_args(datatypes.DataType)} | {"DataType"}
+"""What a generated module may import, by module."""
 
 # What a generated module uses itself; a data type must not take these names away.
-MODULE_WORDS = frozenset(_BUILTINS | _IMPORTED | {"TYPES", "cls", "item", "plain", "self", "typed", "value"})
-FIELD_WORDS = frozenset(
-    _BUILTINS
-    | {
-        "CODECS",
-        "HLA_NAME",
-        "SLOTS",
-        "decode",
-        "encode",
-        "from_plain",
-        "plain",
-        "self",
-        "to_plain",
-        "unknown",
-    }
+MODULE_WORDS = _BUILTINS.union(
+    *(names.split() for names in IMPORTS.values()),
+    ["ReferenceType", "TYPES", "annotations", "cls", "item", "plain", "self", "typed", "value"],
+)
+FIELD_WORDS = _BUILTINS.union(
+    ["CODECS", "HLA_NAME", "SLOTS", "decode", "encode", "from_plain", "plain", "self", "to_plain", "unknown"]
 )
 MEMBER_WORDS = frozenset(dir(int)) | {"mro", "name", "value"}
 

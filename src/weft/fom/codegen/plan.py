@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import TypeVar
 
 from weft.fom.codegen.names import MODULE_WORDS, Names, qualified
 from weft.fom.datatypes import (
     ArrayType,
-    BasicType,
     DataType,
     EnumeratedType,
     FixedRecordType,
     ReferenceType,
     SimpleType,
     VariantRecordType,
+    made_of,
 )
 from weft.fom.encoding import Codecs
 from weft.fom.encoding.basic import is_boolean
@@ -47,13 +46,9 @@ class ModulePlan:
         self.type_names = {name: names.give(name) for name in [*self.enumerations, *self.records]}
         self.object_names = {name: names.give(*qualified(name)) for name in self.object_classes}
         self.interaction_names = {name: names.give(*qualified(name)) for name in self.interaction_classes}
-
-    @cached_property
-    def taken(self) -> frozenset[str]:
-        """Names of generated classes; a field of the same name would hide the class from its annotation."""
-        return frozenset(
-            [*self.type_names.values(), *self.object_names.values(), *self.interaction_names.values()]
-        )
+        # Names of generated classes: a field of the same name would hide the class from its annotation.
+        named = (self.type_names, self.object_names, self.interaction_names)
+        self.taken = frozenset(name for names_given in named for name in names_given.values())
 
     def encodable(self, name: str) -> bool:
         try:
@@ -146,22 +141,8 @@ class ModulePlan:
             if name in seen or name not in self.types:
                 continue
             seen.add(name)
-            waiting += _parts(self.types[name])
+            waiting += made_of(self.types[name])
         return [name for name in self.types if name in seen and name not in STANDARD]
-
-
-def _parts(kind: DataType) -> list[str]:
-    match kind:
-        case BasicType():
-            return []
-        case SimpleType() | ReferenceType() | EnumeratedType():
-            return [kind.representation]
-        case ArrayType():
-            return [kind.element]
-        case FixedRecordType():
-            return [*(field.type for field in kind.fields), kind.include]
-        case VariantRecordType():
-            return [kind.discriminant_type, *(alternative.type for alternative in kind.alternatives)]
 
 
 def _beyond(classes: Mapping[str, C], standard: Iterable[str]) -> dict[str, C]:

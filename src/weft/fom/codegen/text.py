@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 WIDTH = 110
 
@@ -14,17 +14,18 @@ _BRACKETED = re.compile(r'((?:"[^"]*": )?(?:\w+=)?[\w.]*[(\[])(.*)([)\]])')
 
 @dataclass(frozen=True, slots=True)
 class Bracketed:
-    """Something in brackets: a call, a tuple, a dict."""
+    """Something in brackets: a call, a tuple, a dict; perhaps after `key: ` in a dict, or `name=` in a call."""
 
     opening: str
     parts: Sequence[Expression]
     closing: str
+    key: str = ""
 
     def flat(self) -> str:
         inner = ", ".join(_flat(part) for part in self.parts)
         if self.opening == "(" and len(self.parts) == 1:
             inner += ","
-        return f"{self.opening}{inner}{self.closing}"
+        return f"{self.key}{self.opening}{inner}{self.closing}"
 
 
 Expression = str | Bracketed
@@ -54,10 +55,9 @@ def spread(prefix: str, expression: Expression, suffix: str = "", indent: int = 
         return [line]
     if isinstance(expression, str):
         return _broken(f"{space}{prefix}", expression, suffix, indent)
-    lines = [f"{space}{prefix}{expression.opening}"]
+    lines = [f"{space}{prefix}{expression.key}{expression.opening}"]
     for part in expression.parts:
-        key, value = _keyed(part)
-        lines += spread(key, value, ",", indent + 1)
+        lines += spread("", part, ",", indent + 1)
     return [*lines, f"{space}{expression.closing}{suffix}"]
 
 
@@ -73,24 +73,8 @@ def _broken(prefix: str, text: str, suffix: str, indent: int) -> list[str]:
     return [f"{prefix}{head}", f"{inner}{inside}", f"{outer}{closing}{suffix}"]
 
 
-@dataclass(frozen=True, slots=True)
-class Keyed(Bracketed):
-    """`key: value` of a dict, or `name=value` of a call."""
-
-    key: str = ""
-
-    def flat(self) -> str:
-        return self.key + Bracketed(self.opening, self.parts, self.closing).flat()
-
-
 def keyed(key: str, value: Expression) -> Expression:
-    return key + value if isinstance(value, str) else Keyed(value.opening, value.parts, value.closing, key)
-
-
-def _keyed(part: Expression) -> tuple[str, Expression]:
-    if isinstance(part, Keyed):
-        return part.key, Bracketed(part.opening, part.parts, part.closing)
-    return "", part
+    return key + value if isinstance(value, str) else replace(value, key=key)
 
 
 def _flat(expression: Expression) -> str:

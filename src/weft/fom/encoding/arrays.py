@@ -9,7 +9,7 @@ from weft.fom.encoding.blocks import block_codec
 from weft.fom.encoding.codec import PADS, Codec
 from weft.fom.encoding.elements import Elements, elements_of
 from weft.fom.encoding.misfit import Misfit, finished, short_of
-from weft.fom.encoding.shape import Leaf, fusable, list_shape
+from weft.fom.encoding.shape import Leaf, ListShape, fusable
 
 LONGEST = 0x7FFFFFFF
 """The count of a variable array is an HLAinteger32BE."""
@@ -39,7 +39,7 @@ def fixed_array_codec(name: str, element: Codec, count: int) -> Codec:
     if elements.python_type in ("str", "bytes"):
         return block_codec(name, _string_leaf(elements, count), elements.python_type)
     if element.shape is not None:
-        shape = list_shape(element.shape, count)
+        shape = ListShape(element.shape, count, element.shape.boundary)
         if fusable(shape):
             return block_codec(name, shape, elements.python_type)
     return _long_array(name, element, elements, count)

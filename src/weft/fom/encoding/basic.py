@@ -13,7 +13,7 @@ from weft.fom.encoding.shape import Leaf
 from weft.model.errors import EncodingError
 
 _INTEGER_CODES = {1: "b", 2: "h", 4: "i", 8: "q"}
-_FLOAT_CODES = {2: "e", 4: "f", 8: "d"}
+FLOAT_CODES = {2: "e", 4: "f", 8: "d"}
 
 
 def leaf_codec(name: str, leaf: Leaf) -> Codec:
@@ -34,11 +34,7 @@ def integer_leaf(size: int, *, signed: bool, little: bool = False) -> Leaf:
 
 
 def float_leaf(size: int, *, little: bool = False) -> Leaf:
-    return Leaf(_FLOAT_CODES[size], size, size, "<" if little else ">", "a number", "float")
-
-
-def has_float(size: int) -> bool:
-    return size in _FLOAT_CODES
+    return Leaf(FLOAT_CODES[size], size, size, "<" if little else ">", "a number", "float")
 
 
 def _wide(
@@ -166,6 +162,12 @@ def enumerated_leaf(name: str, base: Leaf, enumerators: Mapping[str, tuple[int, 
     return _translated(
         base, numbers.__getitem__, names.__getitem__, "str | int", "an enumerator's name or number"
     )
+
+
+def enumeration_codec(name: str, base: Codec, enumerators: Mapping[str, tuple[int, ...]]) -> Codec:
+    if not isinstance(base.shape, Leaf):
+        raise EncodingError(f"{name}: {base.name} cannot represent an enumeration")
+    return leaf_codec(name, enumerated_leaf(name, base.shape, enumerators))
 
 
 def is_boolean(enumerators: Mapping[str, tuple[int, ...]]) -> bool:

@@ -17,7 +17,9 @@ def block_codec(name: str, shape: Shape, python_type: str) -> Codec:
     unpack = source.bind("unpack_all", block.struct.unpack)
     unpack_from = source.bind("unpack_from", block.struct.unpack_from)
     source.bound["why_packed"] = lambda error, value: _packing_failed(error, shape, value)
-    source.bound["why_unpacked"] = lambda error, data, at: _unpacking_failed(error, block, data, at)
+    source.bound["why_unpacked"] = lambda error, data, at: (
+        why_not_unpacked(block, data, at, exact=False) or error
+    )
     source.bound["end_packed"] = lambda error, value: finished(_packing_failed(error, shape, value), name)
     source.bound["end_unpacked"] = lambda error, data: finished(_decoding_failed(error, block, data), name)
 
@@ -77,10 +79,6 @@ def _packing_failed(error: Exception, shape: Shape, value: object) -> Exception:
         return why_not_packed(shape, value) or error
     except Exception as other:  # the value itself misbehaves
         return other
-
-
-def _unpacking_failed(error: Exception, block: Block, data: bytes, at: int) -> Exception:
-    return why_not_unpacked(block, data, at, exact=False) or error
 
 
 def _decoding_failed(error: Exception, block: Block, data: object) -> Exception:

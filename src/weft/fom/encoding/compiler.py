@@ -20,10 +20,10 @@ from weft.fom.datatypes import (
     ReferenceType,
     SimpleType,
     VariantRecordType,
+    made_of,
 )
 from weft.fom.encoding import basic, notation, rpr
 from weft.fom.encoding.arrays import Bounds, fixed_array_codec, variable_array_codec
-from weft.fom.encoding.boundaries import octet_boundary
 from weft.fom.encoding.codec import Codec, Octets
 from weft.fom.encoding.records import CountedBy, RecordField, record_codec
 from weft.fom.encoding.shape import Leaf
@@ -90,13 +90,15 @@ class Compilation:
             return STANDARD[name]
         match data_type:
             case None:
-                raise EncodingError(f"{self._wanting()}the data type {name} is not defined")
+                wanting = f"{self._making[-2]}: " if len(self._making) > 1 else ""
+                raise EncodingError(f"{wanting}the data type {name} is not defined")
             case BasicType():
                 return basic.leaf_codec(name, notation.representation(data_type))
             case SimpleType() | ReferenceType():
                 return self._alias(name, data_type.representation)
             case EnumeratedType():
-                return self._enumeration(data_type)
+                values = notation.enumerator_values(data_type)
+                return basic.enumeration_codec(name, self.make(data_type.representation), values)
             case ArrayType():
                 return self._array(data_type)
             case FixedRecordType():
@@ -104,21 +106,14 @@ class Compilation:
             case VariantRecordType():
                 return self._variant(data_type)
 
-    def _wanting(self) -> str:
-        """Who asked for the type being made, as the beginning of a message."""
-        return f"{self._making[-2]}: " if len(self._making) > 1 else ""
-
     def _again(self, name: str) -> Codec:
         """A type met again while it is being made."""
         cycle = self._making[self._making.index(name) :]
-        if not any(self._is_variable_array(member) for member in cycle):
+        arrays = [found for member in cycle if isinstance(found := self._types.get(member), ArrayType)]
+        if not any(array.encoding == "HLAvariableArray" for array in arrays):
             path = " → ".join([*cycle, name])
             raise EncodingError(f"{name}: the type contains itself: {path}")
         return self._late(name)
-
-    def _is_variable_array(self, name: str) -> bool:
-        data_type = self._types.get(name)
-        return isinstance(data_type, ArrayType) and data_type.encoding == "HLAvariableArray"
 
     def _late(self, name: str) -> Codec:
         types, ready = self._types, self._ready
@@ -129,30 +124,51 @@ class Compilation:
         def read(data: bytes, position: int) -> tuple[object, int]:
             return (ready.get(name) or Compilation(types, ready).make(name)).read(data, position)
 
-        boundary = octet_boundary(self._types, name, self._leaf_boundary)
+        boundary = self._octet_boundary(name)
         # Not empty: the cycle passes an array, and so a count.
         return Codec(name, write, read, boundary=boundary, python_type="Any", min_size=1)
 
-    def _leaf_boundary(self, name: str) -> int:
-        data_type = self._types.get(name)
-        if isinstance(data_type, BasicType):
-            return notation.representation(data_type).boundary
-        return STANDARD[name].octet_boundary if name in STANDARD else 1
+    def _octet_boundary(self, name: str) -> int:
+        """Of a type that contains itself, which cannot be asked while its codec is being made.
+
+        A boundary is only the largest one among everything that can be reached from the type, so a walk finds it.
+        """
+        seen: set[str] = set()
+        waiting = [name]
+        largest = 1
+        while waiting:
+            current = waiting.pop()
+            if current not in seen:
+                seen.add(current)
+                data_type = self._types.get(current)
+                largest = max(largest, self._own_boundary(current, data_type))
+                padding = isinstance(data_type, ArrayType) and data_type.encoding in rpr.PADDING_ARRAYS
+                if data_type is not None and not padding:
+                    waiting.extend(made_of(data_type))
+        return largest
+
+    def _own_boundary(self, name: str, data_type: DataType | None) -> int:
+        """The boundary a type has apart from its parts."""
+        match data_type:
+            case None:
+                return STANDARD[name].octet_boundary if name in STANDARD else 1
+            case BasicType():
+                return notation.representation(data_type).boundary
+            case (
+                ArrayType(encoding="HLAvariableArray")
+                | VariantRecordType(encoding="RPRextendedVariantRecord")
+            ):
+                return 4
+            case VariantRecordType(encoding="HLAextendableVariantRecord"):
+                return 8
+            case _:
+                return 1
 
     def _alias(self, name: str, representation: str) -> Codec:
         codec = self.make(representation)
         if isinstance(codec.shape, Leaf):
             return basic.leaf_codec(name, codec.shape)
         return codec.named(name)
-
-    def _enumeration(self, enumerated: EnumeratedType) -> Codec:
-        base = self.make(enumerated.representation).shape
-        if not isinstance(base, Leaf):
-            raise EncodingError(
-                f"{enumerated.name}: {enumerated.representation} cannot represent an enumeration"
-            )
-        values = notation.enumerator_values(enumerated)
-        return basic.leaf_codec(enumerated.name, basic.enumerated_leaf(enumerated.name, base, values))
 
     def _array(self, array: ArrayType) -> Codec:
         boundary = rpr.PADDING_ARRAYS.get(array.encoding)

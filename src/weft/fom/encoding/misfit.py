@@ -28,7 +28,8 @@ class Misfit(EncodingError):
 
     def describe(self, root: str) -> str:
         inward = self.outward[::-1]
-        text = root + "".join(_spelled(step) for step in inward[:_SHOWN_STEPS])
+        steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in inward[:_SHOWN_STEPS]]
+        text = root + "".join(steps)
         if len(inward) > _SHOWN_STEPS:
             text += "…"
         return f"{text}: {self.reason}"
@@ -79,7 +80,3 @@ def octets(count: int) -> str:
 
 def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
-
-
-def _spelled(step: Step) -> str:
-    return f"[{step}]" if isinstance(step, int) else f".{step}"

@@ -89,7 +89,7 @@ def representation(basic_type: BasicType) -> Leaf:
         return basic.OCTET
     description = f"{name} {basic_type.encoding}".lower()
     if "float" in description or "754" in description:
-        if not basic.has_float(size):
+        if size not in basic.FLOAT_CODES:
             raise EncodingError(f"{name}: no floating-point representation of {bits} bits is known")
         return basic.float_leaf(size, little=little)
     if "unsigned" in description or "range [0" in description or "octet" in name.lower():

@@ -127,14 +127,13 @@ class _RecordBuilder:
         self._advance(codec.static_size)
 
     def _fuse(self, name: str, shape: Shape) -> None:
-        together = record_shape((*self.pending, (name, shape)), partial=True)
-        if self.pending and (not fusable(together) or self._end_modulus() < shape.boundary):
-            self._flush()
+        if self.pending:
+            together = record_shape((*self.pending, (name, shape)), partial=True)
+            # What will be known of the position once the pending block is placed: its start decides.
+            known = max(self.modulus, self.pending[0][1].boundary)
+            if known < shape.boundary or not fusable(together):
+                self._flush()
         self.pending.append((name, shape))
-
-    def _end_modulus(self) -> int:
-        """What will be known of the position once the pending block is placed: its start decides."""
-        return max(self.modulus, self.pending[0][1].boundary)
 
     def _flush(self) -> None:
         if not self.pending:

@@ -96,10 +96,6 @@ def record_shape(fields: tuple[tuple[str, Shape], ...], *, partial: bool = False
     return RecordShape(fields, boundary, partial)
 
 
-def list_shape(element: Shape, count: int) -> ListShape:
-    return ListShape(element, count, element.boundary)
-
-
 def realigned(shape: Shape, boundary: int) -> Shape:
     """The same shape beginning at a coarser boundary (the alternatives of a variant record)."""
     return replace(shape, boundary=boundary)
@@ -118,11 +114,10 @@ def fusable(shape: Shape) -> bool:
     return shape.leaves <= MOST_LEAVES and len(orders(shape)) < 2
 
 
-def lay_out(shape: Shape, start: int = 0, tail: int = 1) -> Block:
-    """Lay a shape out from offset `start`; padding before it, and up to the boundary `tail` after it, is included."""
+def lay_out(shape: Shape, start: int = 0) -> Block:
+    """Lay a shape out from offset `start`; padding before it is included."""
     layout = _Layout(start)
     layout.place(shape, ())
-    layout.align(tail)
     order = next(iter(orders(shape)), ">")
     return Block(shape, Struct(order + "".join(layout.codes)), tuple(layout.spots))
 

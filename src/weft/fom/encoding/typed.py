@@ -6,6 +6,7 @@ take: dicts, numbers, lists.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
@@ -32,18 +33,18 @@ def same(value: object) -> object:
     return value
 
 
-class TypedRecord:
+class TypedRecord(ABC):
     """A fixed or variant record; subclasses are dataclasses."""
 
     HLA_NAME: ClassVar[str]
     CODECS: ClassVar[Codecs]
 
-    def to_plain(self) -> dict[str, object]:
-        raise NotImplementedError
+    @abstractmethod
+    def to_plain(self) -> dict[str, object]: ...
 
     @classmethod
-    def from_plain(cls, plain: object) -> Self:
-        raise NotImplementedError
+    @abstractmethod
+    def from_plain(cls, plain: object) -> Self: ...
 
     def encode(self) -> bytes:
         return self.CODECS.encode(self.HLA_NAME, _plain(self.HLA_NAME, type(self).to_plain, self))

@@ -6,15 +6,21 @@ has dealt with it.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from weft.wire.codec.forms import Forms
-from weft.wire.codec.messages import Union, decode, encode, plan
+from weft.wire.codec.messages import decode, encode, plan, union
 from weft.wire.codec.scalars import Time
 from weft.wire.codec.schema import schema
-from weft.wire.protobuf import BYTES, tag, varint
+from weft.wire.own.extensions import content_of, is_own
+from weft.wire.protobuf import BYTES, Malformed, read_tag, tag, varint
 
 CALLBACK_SUCCEEDED = b"\x0a\x00"
+HEAD = 64
+"""So many bytes of a payload say what it is."""
+
+_NAME = re.compile(rb'\["([a-z_]+)"')
 
 _RULES = """
 InitiateFederateSaveWithTime: initiate_federate_save *
@@ -34,7 +40,7 @@ def encode_callback(method: str, arguments: tuple[object, ...]) -> bytes:
 
 def decode_callback(payload: bytes, time: Time = None) -> tuple[str, tuple[object, ...]]:
     """The method to invoke, and its arguments."""
-    number, start, end = _requests().find(payload, 0, len(payload))
+    number, start, end = union("CallbackRequest").find(payload, 0, len(payload))
     fields = plan(schema().callbacks[number - 1]).read(payload, start, end, time)
     return callback_forms().understand(number, fields)
 
@@ -56,8 +62,29 @@ def callback_forms() -> Forms:
     return Forms([(name, messages[name]) for name in schema().callbacks], _RULES)
 
 
+# --- names of the standard -------------------------------------------------------------------------------------
+
+
 @cache
-def _requests() -> Union:
-    found = plan("CallbackRequest")
-    assert isinstance(found, Union)
-    return found
+def standard_name(method: str) -> str:
+    """`reflect_attribute_values` is reflectAttributeValues."""
+    first, *others = method.split("_")
+    return first + "".join(["RTI" if one == "rti" else one.capitalize() for one in others])
+
+
+def callback_name(head: bytes) -> str:
+    """Of a payload whose first bytes these are."""
+    if is_own(head):
+        found = _NAME.match(content_of(head))
+        return "" if found is None else standard_name(found[1].decode())
+    try:
+        key, _ = read_tag(head, 0, len(head))
+    except Malformed:
+        return ""
+    return _name(key >> 3)
+
+
+@cache
+def _name(number: int) -> str:
+    forms = callback_forms().by_number.get(number)
+    return standard_name(forms[0].service) if forms else ""

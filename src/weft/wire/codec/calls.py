@@ -7,12 +7,12 @@ every form of a service, so whoever answers must remember the number.  An except
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from weft.model.errors import RTIexception, RTIinternalError, rti_exception
 from weft.wire.codec.evolved import exception_name
 from weft.wire.codec.forms import Forms
-from weft.wire.codec.messages import Datum, MessagePlan, Union, decode, encode, plan
+from weft.wire.codec.messages import MessageForm, decode, encode, plan, union
 from weft.wire.codec.scalars import Time
 from weft.wire.codec.schema import EVOLVED_EXCEPTIONS, HLA4_EXCEPTIONS, schema
 from weft.wire.own.fields import join_order, join_time, split_order, split_time, with_own, with_time
@@ -107,7 +107,7 @@ class DecodedCall(NamedTuple):
 
 def decode_call(payload: bytes, time: Time = None) -> DecodedCall:
     """What a client asks for; `time` is the factory of the federation it has joined."""
-    number, start, end = _union("CallRequest").find(payload, 0, len(payload))
+    number, start, end = union("CallRequest").find(payload, 0, len(payload))
     fields = _request(number).read(payload, start, end, time)
     service, arguments = call_forms().understand(number, fields)
     arguments = join_order(service, arguments, payload, start, end)
@@ -134,17 +134,12 @@ def encode_response(number: int, value: object = None) -> bytes:
 
 def encode_exception(name: str, details: str, evolved: bool = False, java: bool | None = None) -> bytes:
     """The answer to any call: it has failed.  `evolved` is for a client of the 2010 edition, `java` for that in Java."""
-    known, details = _known_exception(name, details, evolved, java)
-    return encode("CallResponse", (1, (known, details.encode("utf-8", "replace").decode())))
-
-
-def _known_exception(name: str, details: str, evolved: bool, java: bool | None) -> tuple[str, str]:
-    known = name
-    if evolved:
-        known = exception_name(name, java)
+    known = exception_name(name, java) if evolved else name
     if known not in HLA4_EXCEPTIONS and not (evolved and known in EVOLVED_EXCEPTIONS):
         known = "RTIinternalError"
-    return known, details if known == name else f"{name}: {details}"
+    if known != name:
+        details = f"{name}: {details}"
+    return encode("CallResponse", (1, (known, details.encode("utf-8", "replace").decode())))
 
 
 # --- the side that calls --------------------------------------------------------------------------------------
@@ -164,19 +159,16 @@ def encode_call(service: str, arguments: tuple[object, ...]) -> tuple[int, bytes
 
 def decode_response(number: int, payload: bytes, time: Time = None) -> object:
     """The result of call `number`; raises the HLA exception if the call has failed."""
-    answered, start, end = _union("CallResponse").find(payload, 0, len(payload))
+    answered, start, end = union("CallResponse").find(payload, 0, len(payload))
     if answered == 1:
-        _raise(payload[start:end])
+        name, details = decode("ExceptionData", payload[start:end])
+        kind: type[RTIexception] = rti_exception(name)
+        unknown = kind is RTIinternalError and name != kind.__name__
+        raise kind(f"{name}: {details}" if unknown else details)
     if answered != number + 1:
         name = schema().calls[number - 1]
         raise WireError(f"{name}Response (field {number + 1}) is due, and field {answered} came")
     return _response(number).read(payload, start, end, time)
-
-
-def _raise(data: bytes) -> NoReturn:
-    name, details = decode("ExceptionData", data)
-    kind: type[RTIexception] = rti_exception(name)
-    raise kind(details if kind is not RTIinternalError or name == kind.__name__ else f"{name}: {details}")
 
 
 # --- within ---------------------------------------------------------------------------------------------------
@@ -189,19 +181,12 @@ def call_forms() -> Forms:
 
 
 @cache
-def _union(name: str) -> Union:
-    found = plan(name)
-    assert isinstance(found, Union)
-    return found
-
-
-@cache
-def _request(number: int) -> MessagePlan | Union | Datum:
+def _request(number: int) -> MessageForm:
     return plan(f"{schema().calls[number - 1]}Request")
 
 
 @cache
-def _response(number: int) -> MessagePlan | Union | Datum:
+def _response(number: int) -> MessageForm:
     return plan(f"{schema().calls[number - 1]}Response")
 
 

@@ -60,9 +60,8 @@ JAVA_NAMES = NAMES | {
     "ErrorReadingFOM": "ErrorReadingFOM",
     "InvalidFOM": "ErrorReadingFOM",
 }
-_COMPRESSED_FROM = (
-    1024  # bytes: of a larger file the Java client makes an archive, and the C++ client never does
-)
+# Bytes: of a larger file the Java client makes an archive, and the C++ client never does.
+_COMPRESSED_FROM = 1024
 
 
 def is_java(modules: Iterable[Source | CompressedModule | ModuleUrl]) -> bool | None:

@@ -14,12 +14,17 @@ same.
 once, no handle twice, nothing unknown.  For anything else, and for all that is malformed, it returns None:
 `codec.calls.decode_call` then says what it is.
 
-Plain ints and bytes throughout, for mypyc.
+Plain numbers and bytes throughout, for mypyc.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from weft.wire.codec.hot_fields import datum_at, field_start, field_stop
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64
 
 UPDATE: Final = 62  # the numbers of the calls; with time, one more
 SEND: Final = 64
@@ -68,105 +73,78 @@ def hot_number(payload: bytes) -> int:
 def read_hot(payload: bytes) -> HotCall | None:
     """The request, if it is hot and canonical."""
     number = hot_number(payload)
-    end = len(payload)
-    if number == 0:
+    end: i64 = len(payload)
+    if number == 0 or field_stop(payload, 2, end) != end:
         return None
-    start = _content(payload, 2, end)
     # 1: the class or instance, a handle within a message
-    if start < 0 or _stop(payload, 2, end) != end or start + 4 > end or payload[start] != 0x0A:
-        return None
-    position = start + 2 + payload[start + 1]
-    target = _datum(payload, start + 1, end)
+    start = field_start(payload, 2)
+    target = datum_at(payload, start, end, 0x0A)
+    position = start + 4 + len(target)
     # 2: the values
     if not target or position + 2 > end or payload[position] != 0x12:
         return None
-    first = _content(payload, position + 1, end)
-    position = _stop(payload, position + 1, end)
-    if position < 0:
+    stop = field_stop(payload, position + 1, end)
+    if stop < 0:
         return None
-    handles = scan_values(payload, first, position)
+    first = field_start(payload, position + 1)
+    handles = scan_values(payload, first, stop)
     if handles is None or (len(handles) > 1 and len(set(handles)) < len(handles)):
         return None
-    values = payload[first:position]
+    values = payload[first:stop]
     # 3: the tag, if it is not empty
+    position = stop
     tag = b""
     if position < end and payload[position] == 0x1A:
-        first = _content(payload, position + 1, end)
-        position = _stop(payload, position + 1, end)
-        if position < 0:
+        stop = field_stop(payload, position + 1, end)
+        if stop < 0:
             return None
-        tag = payload[first:position]
+        tag = payload[field_start(payload, position + 1) : stop]
+        position = stop
     shared = payload[start:position]
     # 4: the time, if the call has one
     time = b""
     if number & 1:
-        if position + 4 > end or payload[position] != 0x22:
-            return None
-        time = _datum(payload, position + 1, end)
-        position += 2 + payload[position + 1]
+        time = datum_at(payload, position, end, 0x22)
         if len(time) != 8:
             return None
+        position += 12
     if position != end:
         return None
     return HotCall(number, target, values, handles, tag, time, shared)
 
 
-def scan_values(data: bytes, position: int, end: int) -> list[bytes] | None:
+def scan_values(data: bytes, position: i64, end: i64) -> list[bytes] | None:
     """The handles in an encoded map of values, which are not touched; None if it is not canonical."""
     handles: list[bytes] = []
     while position < end:
-        if data[position] != 0x0A:
+        stop = field_stop(data, position + 1, end)
+        if stop < 0 or data[position] != 0x0A:
             return None
-        entry = _content(data, position + 1, end)
-        position = _stop(data, position + 1, end)
-        if position < 0 or entry + 4 > position or data[entry] != 0x0A:
-            return None
-        handle = _datum(data, entry + 1, position)
-        entry += 2 + data[entry + 1]
+        entry = field_start(data, position + 1)
+        handle = datum_at(data, entry, stop, 0x0A)
         if not handle:
             return None
-        if entry < position and (data[entry] != 0x12 or _stop(data, entry + 1, position) != position):
+        entry += 4 + len(handle)
+        if entry < stop and (data[entry] != 0x12 or field_stop(data, entry + 1, stop) != stop):
             return None
         handles.append(handle)
+        position = stop
     return handles
-
-
-def read_values(data: bytes, position: int, end: int) -> list[tuple[bytes, bytes]] | None:
-    """The handles and values in an encoded map of values; None if it is not canonical."""
-    pairs: list[tuple[bytes, bytes]] = []
-    while position < end:
-        if data[position] != 0x0A:
-            return None
-        entry = _content(data, position + 1, end)
-        position = _stop(data, position + 1, end)
-        if position < 0 or entry + 4 > position or data[entry] != 0x0A:
-            return None
-        handle = _datum(data, entry + 1, position)
-        entry += 2 + data[entry + 1]
-        if not handle:
-            return None
-        if entry == position:
-            pairs.append((handle, b""))
-        elif data[entry] != 0x12 or _stop(data, entry + 1, position) != position:
-            return None
-        else:
-            pairs.append((handle, data[_content(data, entry + 1, position) : position]))
-    return pairs
 
 
 def scan_entries(values: bytes) -> list[tuple[bytes, bytes, bytes]]:
     """The entries of an encoded map (one that `scan_values` could read): handle, the whole entry, the value."""
     entries: list[tuple[bytes, bytes, bytes]] = []
-    position = 0
-    end = len(values)
+    position: i64 = 0
+    end: i64 = len(values)
     while position < end:
-        entry = _content(values, position + 1, end)
-        stop = _stop(values, position + 1, end)
+        stop = field_stop(values, position + 1, end)
         if stop < 0:
             raise ValueError("not a map of values that scan_values could read")
-        handle = _datum(values, entry + 1, stop)
-        entry += 2 + values[entry + 1]
-        value = values[_content(values, entry + 1, stop) : stop] if entry < stop else b""
+        entry = field_start(values, position + 1)
+        handle = datum_at(values, entry, stop, 0x0A)
+        entry += 4 + len(handle)
+        value = values[field_start(values, entry + 1) : stop] if entry < stop else b""
         entries.append((handle, values[position:stop], value))
         position = stop
     return entries
@@ -248,45 +226,3 @@ def _datum_field(key: int, data: bytes) -> bytes:
         return bytes((key, size + 2, 0x0A, size)) + data
     content = b"\x0a" + length(size) + data if data else b""
     return bytes((key,)) + length(len(content)) + content
-
-
-def _datum(data: bytes, position: int, end: int) -> bytes:
-    """The bytes in a message of one field of bytes, whose length is at `position`; empty if that is not what is there."""
-    size = data[position]
-    start = position + 3
-    if size < 3 or size >= 0x80 or position + 1 + size > end:
-        return b""
-    if data[position + 1] != 0x0A or data[position + 2] != size - 2:
-        return b""
-    return data[start : start + size - 2]
-
-
-def _content(data: bytes, position: int, end: int) -> int:
-    """Where the content starts whose length is at `position`; -1 if the data ends before."""
-    if position < end and data[position] < 0x80:
-        return position + 1
-    limit = min(end, position + 5)
-    while position < limit:
-        if data[position] < 0x80:
-            return position + 1
-        position += 1
-    return -1
-
-
-def _stop(data: bytes, position: int, end: int) -> int:
-    """Where the content stops whose length is at `position`; -1 if the data ends before."""
-    if position < end and data[position] < 0x80:
-        stop = position + 1 + data[position]
-        return stop if stop <= end else -1
-    size = 0
-    shift = 0
-    limit = min(end, position + 5)
-    while position < limit:
-        byte = data[position]
-        size |= (byte & 0x7F) << shift
-        position += 1
-        if byte < 0x80:
-            stop = position + size
-            return stop if stop <= end else -1
-        shift += 7
-    return -1

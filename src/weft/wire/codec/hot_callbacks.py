@@ -66,9 +66,9 @@ class HotCallbacks:
         parameters: dict[ParameterHandle, bytes] | None = None
         attributes: dict[AttributeHandle, bytes] | None = None
         if interaction:
-            parameters = _values(data, at, stop, self._parameters)
+            parameters = read_values(data, at, stop, self._parameters)
         else:
-            attributes = _values(data, at, stop, self._attributes)
+            attributes = read_values(data, at, stop, self._attributes)
         at = stop
         tag = b""
         if at < end and data[at] == 0x1A:
@@ -134,7 +134,7 @@ class HotCallbacks:
         return Stamp(self.time.decode_time(time), sent, received, retraction)
 
 
-def _values(data: bytes, at: i64, stop: i64, known: HandleCache) -> dict[Any, bytes] | None:
+def read_values(data: bytes, at: i64, stop: i64, known: HandleCache) -> dict[Any, bytes] | None:
     """The map of parameters or attributes that lies there; None: it is not in its canonical form."""
     values: dict[Any, bytes] = {}
     while at < stop:

@@ -14,12 +14,10 @@ from weft.wire.session.frames import NATIVE
 if TYPE_CHECKING:
     from mypy_extensions import i64
 
-try:
+try:  # noqa: SIM105
     from librt.strings import read_i32_be
 except ImportError:
-    LIBRT_FOUND = False  # pure Python does without
-else:
-    LIBRT_FOUND = True
+    pass  # pure Python does without
 
 
 def lane_content(data: bytes, start: i64, end: i64) -> i64:

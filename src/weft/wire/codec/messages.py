@@ -17,10 +17,11 @@ from functools import cache
 from typing import Any
 
 from weft.model.errors import CouldNotDecode, InvalidLogicalTime, InvalidLogicalTimeInterval
-from weft.model.handles import Handle
 from weft.model.records import Source
 from weft.model.time import LogicalTime, LogicalTimeFactory, LogicalTimeInterval
-from weft.wire.codec.hot import read_values, write_values
+from weft.wire.codec.hot import write_values
+from weft.wire.codec.hot_callbacks import read_values
+from weft.wire.codec.known_handles import HandleCache
 from weft.wire.codec.scalars import DOUBLE, Scalar, Time, scalar
 from weft.wire.codec.schema import SchemaField, schema
 from weft.wire.codec.values import (
@@ -50,6 +51,7 @@ from weft.wire.protobuf import (
 )
 
 ABSENT: object = object()
+DatumValue = bytes | LogicalTime | LogicalTimeInterval
 _UNFIT = (TypeError, ValueError, AttributeError, OverflowError, struct.error)
 
 
@@ -69,15 +71,24 @@ def encode(message: str, value: object) -> bytes:
 
 
 @cache
-def plan(message: str) -> MessagePlan | Union | Datum:
+def union(message: str) -> Union:
+    found = plan(message)
+    assert isinstance(found, Union)
+    return found
+
+
+@cache
+def plan(message: str) -> MessageForm:
     """How a kind of message is read and written."""
     fields = schema().messages[message]
     if message in HANDLES:
-        return Datum(message, _handle_reader(HANDLES[message]), _handle_content)
+        kind = HANDLES[message]
+        # A federate may have got it from the MOM, length and all.
+        return Datum(message, (bytes,), lambda data, time: kind.decode(data))
     if message == "LogicalTime":
-        return Datum(message, _read_time, _time_content)
+        return Datum(message, TIMES, _read_time)
     if message == "LogicalTimeInterval":
-        return Datum(message, _read_interval, _interval_content)
+        return Datum(message, INTERVALS, _read_interval)
     if fields and fields[0].oneof:
         return ModuleUnion(message, fields) if message == "FomModule" else Union(message, fields)
     if message.endswith("Response") and message[:-8] in schema().calls:
@@ -251,14 +262,11 @@ class MapPlan(MessagePlan):
 
     def __init__(self, name: str, fields: tuple[SchemaField, ...]) -> None:
         super().__init__(name, fields, shape_of(name))
-        self._kind = HANDLES[schema().messages[fields[0].type][0].type]
+        self._handles = HandleCache(HANDLES[schema().messages[fields[0].type][0].type])
 
     def read(self, data: bytes, position: int, end: int, time: Time) -> object:
-        pairs = read_values(data, position, end)
-        if pairs is None:
-            return super().read(data, position, end, time)
-        kind = self._kind
-        return {kind(handle): value for handle, value in pairs}
+        found = read_values(data, position, end, self._handles)
+        return super().read(data, position, end, time) if found is None else found
 
     def write(self, value: object) -> bytes:
         if type(value) is dict:
@@ -275,7 +283,6 @@ class Union:
 
     def __init__(self, name: str, fields: tuple[SchemaField, ...]) -> None:
         self.name = name
-        self.types = {field.number: field.type for field in fields}
         self.fields = {field.number: field for field in fields}
         self.plans: dict[int, FieldPlan] = {}
 
@@ -359,15 +366,11 @@ class Datum:
     """A message that is nothing but bytes: a handle or a logical time."""
 
     def __init__(
-        self,
-        name: str,
-        read: Callable[[bytes, Time], object],
-        content: Callable[[object], bytes | None],
+        self, name: str, kinds: tuple[type[DatumValue], ...], read: Callable[[bytes, Time], object]
     ) -> None:
-        """`content`: the bytes of a value, None if it is of another kind."""
         self.name = name
+        self._kinds = kinds
         self._read = read
-        self._content = content
         self._general = MessagePlan(name, (SchemaField(1, "data", "bytes"),), RESULT)
 
     def read(self, data: bytes, position: int, end: int, time: Time) -> object:
@@ -379,26 +382,13 @@ class Datum:
         return self._read(content, time)
 
     def write(self, value: object) -> bytes:
-        content = self._content(value)
-        if content is None:
+        if not isinstance(value, self._kinds):
             raise TypeError(f"{value!r} is no {self.name}")
+        content = value if isinstance(value, bytes) else value.encode()
         return b"\x0a" + varint(len(content)) + content if content else b""
 
 
-def _handle_reader(kind: type[Handle]) -> Callable[[bytes, Time], Handle]:
-    return lambda data, time: kind.decode(data)  # a federate may have got it from the MOM, length and all
-
-
-def _handle_content(value: object) -> bytes | None:
-    return value if isinstance(value, bytes) else None
-
-
-def _time_content(value: object) -> bytes | None:
-    return value.encode() if isinstance(value, TIMES) else None
-
-
-def _interval_content(value: object) -> bytes | None:
-    return value.encode() if isinstance(value, INTERVALS) else None
+MessageForm = MessagePlan | Union | Datum
 
 
 def _read_time(data: bytes, time: Time) -> LogicalTime:

@@ -7,7 +7,7 @@ and only the tail is put behind it.  A receiver that gets less, or another class
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.model.deliveries import DeliveredInteraction, Delivery, Reflection
 from weft.model.handles import Handle
@@ -28,15 +28,17 @@ from weft.wire.codec.hot import (
     timed_tail,
     write_values,
 )
+from weft.wire.codec.hot_fields import field_start, field_stop
 from weft.wire.codec.known_handles import ATTRIBUTES, INTERACTION_CLASSES, OBJECT_INSTANCES, PARAMETERS
 from weft.wire.session.frames import NATIVE
 
-try:
+if TYPE_CHECKING:
+    from mypy_extensions import i64
+
+try:  # noqa: SIM105
     from librt.strings import BytesWriter
 except ImportError:
-    LIBRT_FOUND = False  # pure Python does without
-else:
-    LIBRT_FOUND = True
+    pass  # pure Python does without
 
 
 class WireValues(PackedValues):
@@ -66,21 +68,15 @@ class WireValues(PackedValues):
 def fields_of(message: bytes) -> tuple[list[bytes], bytes]:
     """The values, in their order, and the tag of a message as `WireValues.encoded` or a lane has it."""
     values, tag = [], b""
-    at = 2 + message[1]  # behind the class or instance
+    at: i64 = 2 + message[1]  # behind the class or instance
     while at < len(message):
-        size = shift = 0
-        start = at + 1
-        while message[start] >= 0x80:
-            size |= (message[start] & 0x7F) << shift
-            shift += 7
-            start += 1
-        size |= message[start] << shift
-        content = message[start + 1 : start + 1 + size]
+        stop = field_stop(message, at + 1, len(message))
+        content = message[field_start(message, at + 1) : stop]
         if message[at] == 0x12:
             values = [value for _, _, value in scan_entries(content)]
         elif message[at] == 0x1A:
             tag = content
-        at = start + 1 + size
+        at = stop
     return values, tag
 
 

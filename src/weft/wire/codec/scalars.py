@@ -45,19 +45,11 @@ def _unread(data: bytes, start: int, end: int, time: Time) -> object:
     raise AssertionError("a field that is no bytes")
 
 
-def _read_bytes(data: bytes, start: int, end: int, time: Time) -> bytes:
-    return data[start:end]
-
-
 def _read_string(data: bytes, start: int, end: int, time: Time) -> str:
     try:
         return str(data[start:end], "utf-8")
     except UnicodeDecodeError as error:
         raise Malformed(f"is not UTF-8: {error.reason}") from None
-
-
-def _to_uint32(number: int) -> int:
-    return number & 0xFFFF_FFFF
 
 
 def _enum_reader(kind: type[Enum]) -> Callable[[int], Enum]:
@@ -74,10 +66,6 @@ def _enum_reader(kind: type[Enum]) -> Callable[[int], Enum]:
 
 
 # --- writing --------------------------------------------------------------------------------------------------
-
-
-def _write_bool(value: object) -> bytes:
-    return b"\1" if value else b""
 
 
 def _write_uint32(value: object) -> bytes:
@@ -113,9 +101,9 @@ def _enum_writer(kind: type[Enum]) -> Writer:
 
 
 _SCALARS = {
-    "bool": Scalar(VARINT, False, _write_bool, _unread, bool),
-    "uint32": Scalar(VARINT, 0, _write_uint32, _unread, _to_uint32),
+    "bool": Scalar(VARINT, False, lambda value: b"\1" if value else b"", _unread, bool),
+    "uint32": Scalar(VARINT, 0, _write_uint32, _unread, lambda number: number & 0xFFFF_FFFF),
     "double": Scalar(FIXED64, 0.0, _write_double, _unread, bool),
     "string": Scalar(BYTES, "", _write_string, _read_string, bool),
-    "bytes": Scalar(BYTES, b"", _write_bytes, _read_bytes, bool),
+    "bytes": Scalar(BYTES, b"", _write_bytes, lambda data, start, end, time: data[start:end], bool),
 }

@@ -72,10 +72,6 @@ def snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
-def lower_first(name: str) -> str:
-    return name[:1].lower() + name[1:]
-
-
 def lines(text: str) -> list[list[str]]:
     """The words of each line; a line that starts with a blank continues the one before."""
     return [line.split() for line in text.replace("\n ", " ").splitlines() if line]
@@ -86,7 +82,7 @@ def _typed(field: str, types: dict[str, str]) -> str:
 
 
 def _union(names: Iterable[str]) -> Message:
-    return _message(f"{lower_first(name)}:{name}|" for name in names)
+    return _message(f"{name[:1].lower()}{name[1:]}:{name}|" for name in names)
 
 
 def _message(fields: Iterable[str]) -> Message:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from weft.model import enums, handles
 from weft.model.records import (
@@ -99,14 +99,9 @@ class Unordered(NamedTuple):
     elements: Iterable[object]
 
 
-def _retraction(values: list[Any]) -> MessageRetractionReturn:
-    valid, handle = values
-    return MessageRetractionReturn(valid, handle if valid else None)
-
-
-def _time_query(values: list[Any]) -> TimeQueryReturn:
-    valid, time = values
-    return TimeQueryReturn(valid, time if valid else None)
+def _if_valid(kind: Callable[..., object]) -> Callable[[list[object]], object]:
+    """Of a pair: whether it is valid, and what is None where it is not."""
+    return lambda values: kind(values[0], values[1] if values[0] else None)
 
 
 def _time_query_fields(value: object) -> Sequence[object]:
@@ -134,8 +129,8 @@ SHAPES: dict[str, Shape] = {
     "FederationExecutionMemberInformation": _record(FederationExecutionMemberInformation),
     "FederateRestoreStatus": _record(FederateRestoreStatus),
     "RangeBounds": _record(RangeBounds),
-    "MessageRetractionReturn": Shape(_retraction, _given),
-    "TimeQueryReturn": Shape(_time_query, _time_query_fields),
+    "MessageRetractionReturn": Shape(_if_valid(MessageRetractionReturn), _given),
+    "TimeQueryReturn": Shape(_if_valid(TimeQueryReturn), _time_query_fields),
     "AttributeHandleValueMap": MAP,
     "ParameterHandleValueMap": MAP,
     "AttributeSetRegionSetPairList": LIST,

@@ -2,7 +2,7 @@
 
     CallRequest 10001       [service, [argument, …]]
     CallResponse 10002      ["result", [value]]
-    CallbackRequest 10001   [method, [argument, …]], or [method, [argument, …], how urgent] (`own.urgent_fields`)
+    CallbackRequest 10001   [method, [argument, …]], or [method, [argument, …], how urgent] (`own.fields`)
 
 A server that does not know member 10001 refuses the call; callbacks of this kind come only to a federate that has asked for
 them by such a call, so a client that does not know them never gets one.

@@ -115,7 +115,7 @@ class ClientSession(FrameSession):
     def resume(self, now: float) -> None:
         """There is a new connection: CTRL_RESUME_REQUEST is outgoing."""
         self._step(SessionStep.RECONNECT, "")
-        self._heard = now
+        self.heard_at = now
         last = self.last_received
         self._put(RESUME_REQUEST, NONE, last, pack_two(last, self._history.available_from))
 
@@ -212,7 +212,7 @@ class ClientSession(FrameSession):
         if state is _TERMINATED:
             return FOREVER
         silent_at = self._silent_at()
-        expires_at = self._dropped_at + self.settings.reconnect
+        expires_at = self.dropped_at + self.settings.reconnect
         if state is _RUNNING:
             return min(silent_at, self._sent + self.settings.heartbeat)
         if state is _DROPPED:
@@ -226,7 +226,7 @@ class ClientSession(FrameSession):
 
         A federate that computes for minutes sends no heartbeats meanwhile: nothing was to be heard then.
         """
-        heard = self._heard
+        heard = self.heard_at
         if self.state is _RUNNING:
             if not self._asking:
                 return FOREVER
@@ -244,7 +244,7 @@ class ClientSession(FrameSession):
         if self.state is not _DROPPED:
             actions.append(Action.CLOSE)
         if self.state is _DROPPED or self.state is _RESUMING:
-            if now >= self._dropped_at + self.settings.reconnect:
+            if now >= self.dropped_at + self.settings.reconnect:
                 self._step(
                     SessionStep.EXPIRE, f"no connection could be made within {self.settings.reconnect:g} s"
                 )

@@ -27,12 +27,10 @@ from typing import TYPE_CHECKING, Final
 
 from weft.wire.errors import ProtocolError
 
-try:
+try:  # noqa: SIM105
     from librt.strings import BytesWriter, read_i32_be, read_i64_be, write_i32_be, write_i64_be
 except ImportError:
-    LIBRT_FOUND = False  # pure Python does without
-else:
-    LIBRT_FOUND = True
+    pass  # pure Python does without
 
 if TYPE_CHECKING:
     from mypy_extensions import i64

@@ -83,7 +83,7 @@ class ServerSession(FrameSession):
         """Answer CTRL_NEW_SESSION; returns the reason given.  After any but 0, send what is outgoing and close."""
         if greeting.is_resume or self.state is not _NEW:
             raise SessionMisuse(f"a session that is {self.state.value} cannot accept this greeting")
-        self._heard = now
+        self.heard_at = now
         self._last_control = greeting.sequence
         reason = ACCEPTED if greeting.version == PROTOCOL_VERSION else UNSUPPORTED_VERSION
         if reason == ACCEPTED:
@@ -115,7 +115,7 @@ class ServerSession(FrameSession):
             self._step(SessionStep.REFUSE, f"the session could not be resumed: {RESUME_STATUSES[status]}")
             return status
         self._step(SessionStep.RESUME, "")
-        self._heard = now
+        self.heard_at = now
         self._send_control(RESUME_STATUS, pack_two(RESUMED, self.last_received))
         self._outgoing += self._history.replay(greeting.last_received)
         return RESUMED
@@ -143,7 +143,7 @@ class ServerSession(FrameSession):
     # Frames
 
     def next(self) -> bool:
-        if not self._receive():
+        if not super().next():
             return False
         frame = self.frame
         if frame.type == CALL_REQUEST:
@@ -229,10 +229,10 @@ class ServerSession(FrameSession):
     def next_deadline(self) -> float:
         """When to call `tick`; never, if that is infinity."""
         if self.state is _DROPPED:
-            return self._dropped_at + self.settings.reconnect
+            return self.dropped_at + self.settings.reconnect
         if self.state is _TERMINATED:
             return FOREVER
-        return self._heard + self.settings.silence
+        return self.heard_at + self.settings.silence
 
     def tick(self, now: float) -> list[Action]:
         if now < self.next_deadline():

@@ -26,6 +26,7 @@ is also closed when it has grown to an eighth of what the history holds, so that
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from weft.wire.errors import ProtocolError
@@ -61,7 +62,7 @@ _TERMINATED: Final = State.TERMINATED
 _BUNDLE: Final = 256 << 10  # bytes
 
 
-class FrameSession:
+class FrameSession(metaclass=ABCMeta):
     """One side of a session; see ServerSession and ClientSession."""
 
     def __init__(
@@ -91,8 +92,9 @@ class FrameSession:
         self._number = first_sequence
         self._last_control = NONE
         self._acknowledgement = NONE
-        self._heard = now
-        self._dropped_at = now
+        self.heard_at = now
+        self.dropped_at = now
+        """Since when there is no connection, if there is none."""
         self._open = False
         self._connected = False
 
@@ -113,51 +115,11 @@ class FrameSession:
         Without a connection there is nothing to take: what is fed then is left over from the last one, and ignored.
         """
         if self.state is not _DROPPED and self.state is not _TERMINATED:
-            self._heard = now
+            self.heard_at = now
             self.frame.feed(data)
 
     def next(self) -> bool:
         """Is there another HLA frame?  Then `frame` holds it.  Control frames are dealt with on the way."""
-        return self._receive()
-
-    def take_outgoing(self, now: float) -> list[bytes]:
-        """All frames to be sent now, in parts that follow one another."""
-        self._close_bundle()
-        outgoing = self._outgoing
-        self._outgoing = []
-        self._outgoing_bytes = 0
-        return outgoing
-
-    def connection_lost(self, now: float, gone: float = 0.0) -> None:
-        """The connection broke, or (client) could not be opened.
-
-        Only the present one: say nothing of a connection closed because of Action.CLOSE or replaced by a resume.
-        `gone`: for how long the peer had shown no sign of life by then; that counts as time of the loss.
-        """
-        running = self.state is _RUNNING
-        self._lose(SessionStep.LOSE, f"the connection to the {self._peer} was lost", now)
-        if running:
-            self._dropped_at = now - gone
-
-    @property
-    def heard_at(self) -> float:
-        return self._heard
-
-    @property
-    def dropped_at(self) -> float:
-        """Since when there is no connection, if there is none."""
-        return self._dropped_at
-
-    def discard(self, why: str) -> None:
-        """End the session on this side; nothing is sent."""
-        self._writer.take()
-        self._outgoing = []
-        self._outgoing_bytes = 0
-        self._step(SessionStep.DISCARD, why)
-
-    # Receiving
-
-    def _receive(self) -> bool:
         frame = self.frame
         if self.state is _TERMINATED:
             frame.reset()
@@ -187,8 +149,37 @@ class FrameSession:
             raise
         return False
 
+    def take_outgoing(self, now: float) -> list[bytes]:
+        """All frames to be sent now, in parts that follow one another."""
+        self._close_bundle()
+        outgoing = self._outgoing
+        self._outgoing = []
+        self._outgoing_bytes = 0
+        return outgoing
+
+    def connection_lost(self, now: float, gone: float = 0.0) -> None:
+        """The connection broke, or (client) could not be opened.
+
+        Only the present one: say nothing of a connection closed because of Action.CLOSE or replaced by a resume.
+        `gone`: for how long the peer had shown no sign of life by then; that counts as time of the loss.
+        """
+        running = self.state is _RUNNING
+        self._lose(SessionStep.LOSE, f"the connection to the {self._peer} was lost", now)
+        if running:
+            self.dropped_at = now - gone
+
+    def discard(self, why: str) -> None:
+        """End the session on this side; nothing is sent."""
+        self._writer.take()
+        self._outgoing = []
+        self._outgoing_bytes = 0
+        self._step(SessionStep.DISCARD, why)
+
+    # Receiving
+
+    @abstractmethod
     def _control_frame(self, kind: int) -> None:
-        raise NotImplementedError
+        """Take one that is no call, callback or answer."""
 
     def _check_control(self) -> None:
         """A control frame of a running session: whose is it, and what does it acknowledge?"""
@@ -288,7 +279,7 @@ class FrameSession:
     def _lose(self, step: SessionStep, why: str, now: float) -> None:
         """Nothing of the old connection is left: neither half a frame, nor what was about to be sent on it."""
         if self.state is _RUNNING:
-            self._dropped_at = now
+            self.dropped_at = now
         self._step(step, why)
         self.frame.reset()
         self._outgoing = []

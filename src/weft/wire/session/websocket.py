@@ -120,9 +120,8 @@ class WebSocketReader:
     def __init__(self, from_client: bool, max_message: int) -> None:
         self.passes_large = False
         self._large = False  # within such a message
-        self._left = (
-            0  # bytes of its present frame that are to come; with their mask, and whether it is the last one
-        )
+        # Bytes of its present frame that are to come; with their mask, and whether it is the last one.
+        self._left = 0
         self._mask = b""
         self._fin = False
         self.replies: list[tuple[int, bytes]] = []  # (opcode, payload), for `wrap`
@@ -222,10 +221,8 @@ class WebSocketReader:
             return None
         message, kind = b"".join(self._parts), self._opcode
         self._parts = []
-        if not fin:
-            self._gathered = 0  # nothing of it is kept
-            return message if kind == BINARY else None
-        self._large = False
-        self._opcode = CONTINUATION
-        self._gathered = 0
+        self._gathered = 0  # of a piece, too, nothing is kept
+        if fin:
+            self._large = False
+            self._opcode = CONTINUATION
         return message if kind == BINARY else None
