@@ -81,6 +81,7 @@ class PlainServer:
     def __init__(self, port: int) -> None:
         self.faults: list[str] = []
         self.calls = 0
+        self.connections = 0
         self._behind = port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._sockets: list[socket.socket] = [self._listener]
@@ -105,10 +106,16 @@ class PlainServer:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            server = socket.create_connection(("127.0.0.1", self._behind))
+            self.connections += 1
+            self._sockets.append(client)
+            try:
+                server = socket.create_connection(("127.0.0.1", self._behind))
+            except OSError:
+                client.close()
+                continue
+            self._sockets.append(server)
             for one in (client, server):
                 one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._sockets += [client, server]
             for pair in ((client, server), (server, client)):
                 thread = threading.Thread(target=self._relay, args=pair, daemon=True)
                 self._threads.append(thread)

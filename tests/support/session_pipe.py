@@ -106,15 +106,16 @@ class SessionPipe:
         if Action.CONNECT not in self.client.tick(self.now):
             self.now = self.client.next_deadline()
             assert Action.CONNECT in self.client.tick(self.now)
-        self._connect()
+        self.reopen()
 
     def tick(self) -> None:
         """The client's deadlines: one on which nothing was heard for too long gives up its connection for a new one."""
         if Action.CONNECT in self.client.tick(self.now):
             self._up = self._down = b""
-            self._connect()
+            self.reopen()
 
-    def _connect(self) -> None:
+    def reopen(self) -> None:
+        """The connection that the client has just asked for."""
         self._greeting = Greeting()
         self.connected = True
         self.client.resume(self.now)

@@ -88,3 +88,5 @@ def test_the_plain_server_is_plain() -> None:
         with pytest.raises(RTIexception):
             rti.send_interaction(event, {}, b"", order=OrderType.CAUSAL)
         assert eventually(lambda: plain.faults)
+        # Its connection is taken from it whenever it says that again: it gives up when its time is over.
+        assert plain.connections < 10

@@ -114,7 +114,7 @@ def test_attempts_come_at_once_and_then_every_5_seconds_for_600(pipe: SessionPip
             client.connection_lost(now + 0.2)
     assert attempts == [7.0 + 5 * turn for turn in range(120)]
     assert actions == [Action.END]
-    assert "no connection could be made within 600 s" in client.ending
+    assert "no connection lasted within 600 s" in client.ending
     assert client.next_deadline() == FOREVER
 
 
@@ -144,6 +144,49 @@ def test_a_resume_that_is_not_answered_is_an_attempt_that_failed(pipe: SessionPi
     client.resume(599.0)
     assert client.tick(600.0) == [Action.CLOSE, Action.END]
     assert client.ending.endswith("600 s")
+
+
+def test_a_connection_that_ends_after_each_resume_does_not_keep_calls_waiting(pipe: SessionPipe) -> None:
+    """Something on the way ends every connection at the same frame: attempts keep their distance, and the session its end."""
+    client = pipe.client
+    client.send_call_request(b"what nobody lets through")
+    pipe.cut()
+    attempts = []
+    while client.state is not State.TERMINATED:
+        pipe.now = client.next_deadline()
+        if Action.CONNECT in client.tick(pipe.now):
+            attempts.append(pipe.now)
+            pipe.reopen()
+            pipe.collect()
+            pipe.carry_up(
+                1 << 20
+            )  # the greeting and what follows it; the answer is only that to the greeting
+            pipe.collect()
+            pipe.carry_down(1 << 20)
+            assert client.state is State.RUNNING
+            pipe.cut()
+    assert attempts == [5.0 * turn for turn in range(120)]
+    assert client.ending == "no connection lasted within 600 s"
+
+
+@given(st.integers(1, 40))
+def test_a_session_that_brings_something_between_two_losses_lives_on(losses: int) -> None:
+    """Its time to resume begins anew, and the next attempt is made at once."""
+    pipe = SessionPipe()
+    pipe.start()
+    for loss in range(losses):
+        pipe.now += 100.0
+        pipe.cut()
+        pipe.now += 400.0
+        pipe.reconnect()
+        pipe.server.send_callback(b"%d" % loss)
+        pipe.settle()
+        pipe.cut()
+        assert pipe.client.next_deadline() == pipe.now
+        pipe.reconnect()
+        pipe.settle()
+        pipe.now += 5.0
+    assert [frame.payload for frame in pipe.at_client] == [b"%d" % loss for loss in range(losses)]
 
 
 def test_the_first_answer_and_the_last_one_are_waited_for_no_longer_than_180_seconds(

@@ -74,6 +74,8 @@ class ClientSession(FrameSession):
         self._asking = True  # something was sent since the server was last heard
         self._attempted_at = now
         self._attempt_at = FOREVER
+        self._resumed_at = -FOREVER
+        self._resumed_with = NONE  # the number last received when the session was resumed last
         self._owed = 0
         self._asked = False
         self._ask_frames = max(1, settings.history_frames // 4)
@@ -187,6 +189,8 @@ class ClientSession(FrameSession):
                 f"the server resumes after {received}; frames up to {history.lost} are not kept any more"
             )
         self._step(SessionStep.RESUME, "")
+        self._resumed_at = self.heard_at
+        self._resumed_with = self.last_received
         self._asked = False
         self._outgoing += history.replay(received)
 
@@ -199,12 +203,22 @@ class ClientSession(FrameSession):
     # Time
 
     def _lose(self, step: SessionStep, why: str, now: float) -> None:
-        """After the loss of a running session a new connection is tried at once, after an attempt that failed later."""
-        if self.state is _RUNNING:
-            self._attempt_at = now
-        else:
-            self._attempt_at = max(now, self._attempted_at + self.settings.retry)
+        """After the loss of a running session a new connection is tried at once, after an attempt that failed later.
+
+        A session that was resumed, brought nothing and is lost again has not come back: something between here and the server
+        ends each connection at the same frame.  Its time runs on, or calls would wait for ever.
+        """
+        running = self.state is _RUNNING
+        since = self.dropped_at
+        came_back = running and self._came_back(now)
+        self._attempt_at = now if came_back else max(now, self._attempted_at + self.settings.retry)
         super()._lose(step, why, now)
+        if running and not came_back:
+            self.dropped_at = since
+
+    def _came_back(self, now: float) -> bool:
+        lasted = now - self._resumed_at >= self.settings.retry
+        return lasted or self.last_received != self._resumed_with
 
     def next_deadline(self) -> float:
         """When to call `tick`; never, if that is infinity."""
@@ -245,9 +259,7 @@ class ClientSession(FrameSession):
             actions.append(Action.CLOSE)
         if self.state is _DROPPED or self.state is _RESUMING:
             if now >= self.dropped_at + self.settings.reconnect:
-                self._step(
-                    SessionStep.EXPIRE, f"no connection could be made within {self.settings.reconnect:g} s"
-                )
+                self._step(SessionStep.EXPIRE, f"no connection lasted within {self.settings.reconnect:g} s")
                 return [*actions, Action.END]
         if self.state is not _DROPPED:
             self._lose(SessionStep.FALL_SILENT, f"the server was silent for {self.settings.silence:g} s", now)

@@ -166,7 +166,7 @@ class FrameSession(metaclass=ABCMeta):
         running = self.state is _RUNNING
         self._lose(SessionStep.LOSE, f"the connection to the {self._peer} was lost", now)
         if running:
-            self.dropped_at = now - gone
+            self.dropped_at = min(self.dropped_at, now - gone)
 
     def discard(self, why: str) -> None:
         """End the session on this side; nothing is sent."""
