@@ -32,7 +32,7 @@ class Measurements(NamedTuple):
 
 
 def run(effort: Effort) -> Chapter:
-    steps = effort.choose(60, 500)
+    steps = effort.choose(60, 200)
     repeats = effort.choose(1, 5)
     counts = [2, 5] if effort.quick else [2, 3, 4, 5, 6, 7]
     intervals = [10, 50] if effort.quick else [10, 20, 40, 60, 80, 100]
