@@ -16,7 +16,6 @@ import contextlib
 import json
 import math
 import random
-import socket
 import sqlite3
 import statistics
 import subprocess
@@ -26,13 +25,14 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from weft.fabric import Changes, Channel, Packet, Saved, Topology, plan
 from weft.host.carrier import Port
 from weft.host.mesh.journal import Journal
-from weft_benchmarks.papers.journal_pages import JournalPages
 from weft_benchmarks.runner import environment
+from weft_benchmarks.testbed.hosts import Host, addresses
+from weft_benchmarks.testbed.journal_pages import JournalPages
 
 MODULE = "weft_benchmarks.domains_node"
 HOPS = 60_000
@@ -40,27 +40,7 @@ ROUNDS = 100
 CRIES = 20
 
 
-class Host(NamedTuple):
-    """A network namespace that stands for a host, and its address."""
-
-    namespace: str
-    address: str
-
-
 # --- processes ----------------------------------------------------------------------------------------------------
-
-
-def addresses(count: int, hosts: Sequence[Host]) -> list[str]:
-    """Ports of this machine that are free just now, or those of hosts that nobody else uses."""
-    if hosts:
-        return [f"{hosts[at % len(hosts)].address}:{9001 + at}" for at in range(count)]
-    probes = [socket.socket() for _ in range(count)]
-    for probe in probes:
-        probe.bind(("127.0.0.1", 0))
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return [f"127.0.0.1:{port}" for port in ports]
 
 
 def _write_file(folder: Path, topology: Topology, hosts: Sequence[Host] = ()) -> Path:

@@ -8,7 +8,7 @@
                            HOSTS: network namespaces, with commas between, among which the servers take turns
 
 JOURNAL is a folder, or - for none.  What is measured is printed as one line of JSON.  With journals the counters have what was
-written to them since the round trips began (`weft_benchmarks.papers.journal_pages`).
+written to them since the round trips began (`weft_benchmarks.testbed.journal_pages`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from weft.host.mesh.mesh import Mesh
 from weft.host.mesh.node import FabricNode, read_domains
 from weft.host.server.server import run_loop
 from weft.host.settings import FabricSettings
-from weft_benchmarks.papers.journal_pages import JournalPages
+from weft_benchmarks.testbed.journal_pages import JournalPages
 
 _NETWORK = 0x40000000  # CLONE_NEWNET
 SETTINGS = FabricSettings(lost_seconds=60.0, retry_seconds=0.2, retry_most_seconds=2.0)

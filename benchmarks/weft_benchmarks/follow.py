@@ -32,7 +32,7 @@ MISSES_PER_S = 5
 def measure_follow(session: Any, rate: int, seconds: float, say: Callable[[str], None]) -> dict[str, Any]:
     """Lags in seconds: of rows, and of findings, from when they happened to when they were told."""
     from weft.review.follow import Follower, Streaming
-    from weft.review.synthetic import SyntheticPlan, make_run
+    from weft_benchmarks.testbed.synthetic import SyntheticPlan, make_run
 
     with tempfile.TemporaryDirectory(prefix="weft-bench-") as name:
         say(f"making {rate * seconds:,.0f} rows")

@@ -27,9 +27,9 @@ from typing import IO, Any, NamedTuple
 
 import weft
 from weft.model.records import RtiConfiguration
-from weft_benchmarks.domains import Host, addresses
 from weft_benchmarks.fedpro import server
 from weft_benchmarks.runner import COMPILED, environment
+from weft_benchmarks.testbed.hosts import Host, addresses
 
 FOM = weft.Source(
     "steps.xml",

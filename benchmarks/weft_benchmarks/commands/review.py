@@ -119,7 +119,7 @@ def _skewed(session: Any, even: dict[str, Any], arguments: argparse.Namespace) -
 def _review(
     session: Any, rows: int, shape: str, arguments: argparse.Namespace, duckdb: bool = True
 ) -> dict[str, Any]:
-    from weft.review import synthetic
+    from weft_benchmarks.testbed import synthetic
 
     plans = {
         EVEN: synthetic.SyntheticPlan(),

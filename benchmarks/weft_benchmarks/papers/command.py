@@ -14,9 +14,9 @@ from pathlib import Path
 from weft.cli.papers import PAPERS
 from weft.model.json_types import JsonObject
 from weft_benchmarks.papers.figures import Chapter, Effort, as_json
-from weft_benchmarks.papers.hosts import NoHosts
 from weft_benchmarks.papers.page import page
 from weft_benchmarks.runner import load
+from weft_benchmarks.testbed.hosts import NoHosts
 
 
 def run(arguments: argparse.Namespace) -> int:

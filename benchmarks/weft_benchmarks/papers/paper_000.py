@@ -7,10 +7,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 from weft.drawing import Chart, Series
-from weft_benchmarks.domains import Host
 from weft_benchmarks.papers.figures import Chapter, Claim, Effort, Figure, Table, mean_of
-from weft_benchmarks.papers.hosts import several_hosts
 from weft_benchmarks.steps import BY_TABLES, ORDERS, run_steps
+from weft_benchmarks.testbed.hosts import Host, several_hosts
 
 STEP_MS = 10.0
 MIDDLEWARE = ("CO-middleware", BY_TABLES)

@@ -10,9 +10,9 @@ from weft.drawing import Chart, ChartPoint, Graphic, Series
 from weft.fabric import Topology, cost, plan
 from weft.fabric.picture import domain_picture
 from weft_benchmarks import domains
-from weft_benchmarks.domains import Host, fit_power
+from weft_benchmarks.domains import fit_power
 from weft_benchmarks.papers.figures import Chapter, Claim, Effort, Figure, Table, mean_of
-from weft_benchmarks.papers.hosts import NoHosts, several_hosts
+from weft_benchmarks.testbed.hosts import Host, NoHosts, several_hosts
 
 HOSTS = 10
 QUADRATIC = 1.5

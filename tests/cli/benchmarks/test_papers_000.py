@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from weft_benchmarks import steps
-from weft_benchmarks.domains import Host
 from weft_benchmarks.papers import command, paper_000
 from weft_benchmarks.papers.figures import Effort
+from weft_benchmarks.testbed.hosts import Host
 
 SECONDS = {"RO": 1.0, "CO": 1.01, "CO-middleware": 1.05, "CO-tables": 1.06}
 

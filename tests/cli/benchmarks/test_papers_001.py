@@ -17,11 +17,10 @@ from weft.fabric import Channel, Topology, plan
 from weft.host.carrier import Port
 from weft.host.mesh.journal import Journal
 from weft_benchmarks import domains
-from weft_benchmarks.domains import Host
 from weft_benchmarks.papers import paper_001
 from weft_benchmarks.papers.figures import Chapter, Effort
-from weft_benchmarks.papers.hosts import NoHosts, several_hosts
-from weft_benchmarks.papers.journal_pages import JournalPages
+from weft_benchmarks.testbed.hosts import Host, NoHosts, several_hosts
+from weft_benchmarks.testbed.journal_pages import JournalPages
 
 Growth = Callable[[str, int], float]
 PAGE = 4096 + 24

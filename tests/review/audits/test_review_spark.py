@@ -24,7 +24,7 @@ from weft.host.recording.files import RecordingError
 from weft.host.recording.runs import open_run
 from weft.recorder import VERSION
 from weft.review import ReviewError, review
-from weft.review.synthetic import HOT, ONE_BOX, ONE_CLASS, SyntheticPlan, make_run
+from weft_benchmarks.testbed.synthetic import HOT, ONE_BOX, ONE_CLASS, SyntheticPlan, make_run
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(600)]
 

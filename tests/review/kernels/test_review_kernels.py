@@ -26,7 +26,7 @@ from weft.review.kernels import arrow, causal, pieces, steps, timing
 from weft.review.kernels.log_scan import LogScan
 from weft.review.kernels.overtaking import Overtaking
 from weft.review.spark.tasks import in_order, parts_of
-from weft.review.synthetic import SyntheticPlan, make_run
+from weft_benchmarks.testbed.synthetic import SyntheticPlan, make_run
 
 SEEDS = st.integers(0, 2**32)
 ORDERS = ("RO", "CO", "CT")

@@ -12,10 +12,17 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from weft_benchmarks.domains import Host
+
+class Host(NamedTuple):
+    """A network namespace that stands for a host, and its address."""
+
+    namespace: str
+    address: str
 
 
 class NoHosts(Exception):
@@ -61,3 +68,16 @@ def _join(between: str, hosts: list[Host]) -> None:
 
 def _ip(*arguments: str) -> None:
     subprocess.run(["ip", *arguments], check=True, capture_output=True, timeout=60)
+
+
+def addresses(count: int, hosts: Sequence[Host]) -> list[str]:
+    """Ports of this machine that are free just now, or those of hosts that nobody else uses."""
+    if hosts:
+        return [f"{hosts[at % len(hosts)].address}:{9001 + at}" for at in range(count)]
+    probes = [socket.socket() for _ in range(count)]
+    for probe in probes:
+        probe.bind(("127.0.0.1", 0))
+    ports = [probe.getsockname()[1] for probe in probes]
+    for probe in probes:
+        probe.close()
+    return [f"127.0.0.1:{port}" for port in ports]
