@@ -18,7 +18,7 @@ NAMES = {
     "RO": "RO",
     "CO": "CO embedded",
     "CO-middleware": "CO middleware",
-    BY_TABLES: "CO middleware, by tables as printed",
+    BY_TABLES: "CO by tables",
     "TSO": "TSO",
 }
 Samples = dict[tuple[str, int], list[float]]
