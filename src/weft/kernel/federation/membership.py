@@ -9,7 +9,7 @@ from weft.kernel.message import advisories, timed_deletion, update_rates
 from weft.kernel.services import ownership_transfers, support, timed_changes
 from weft.kernel.state.federation import Federation, Instance, Member
 from weft.kernel.state.step import Step
-from weft.kernel.time import galt_exchange, grants
+from weft.kernel.time import galt_exchange
 from weft.model.deliveries import Removal
 from weft.model.enums import ResignAction
 from weft.model.errors import FederateNameAlreadyInUse, FederateOwnsAttributes, InvalidResignAction
@@ -136,7 +136,6 @@ def _leave(step: Step, left: list[Instance], delete: bool) -> None:
     timed_deletion.after_resign(federation, member)
     galt_exchange.left(federation, member)
     if federation.home == step.node:
-        grants.settle(step)
         step.turn.begins = True
     federation.distribution.left(member.handle)
     timed_changes.left(step)

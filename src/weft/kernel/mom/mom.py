@@ -6,6 +6,7 @@ same path as everybody's messages.  It is told of what concerns it during a turn
     receive_interaction              a federate sent a MOM interaction: answer with reports, or carry out what it asks for
     provide_attribute_value_update   somebody wants the values of a MOM instance
     note                             MOM attributes have changed (`Turn.note`)
+    note_time_state                  a federate asks to advance, or is granted: each is told, though both may be in one turn
 
 Who acts: the node of a federate tells about that federate, because it counts what the federate sends and hears, and takes
 orders about its time, which it alone keeps; the home tells about the federation, and takes all other orders, because it gives
@@ -26,6 +27,7 @@ from weft.kernel.mom.mom_parameters import ParameterError, Parameters
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
+from weft.kernel.time.grants import TIME_STATE, TIME_STATE_CHANGED
 from weft.model.deliveries import checked
 from weft.model.errors import RTIexception
 from weft.model.handles import FederateHandle, InteractionClassHandle, ObjectInstanceHandle
@@ -97,7 +99,7 @@ def commanded(step: Step, service: str, arguments: tuple[object, ...]) -> None:
 def responsible(federation: Federation, what: str, arguments: tuple[object, ...]) -> str:
     """The node that acts on it."""
     member: Member | None = None
-    if what == "note" and arguments[0] is not None:
+    if what in ("note", TIME_STATE_CHANGED) and arguments[0] is not None:
         member = federation.members.get(checked(FederateHandle, arguments[0]))
     elif what == "provide_attribute_value_update":
         member = mom_objects.subject(federation, checked(ObjectInstanceHandle, arguments[0]))
@@ -134,6 +136,11 @@ def act(step: Step, what: str, arguments: tuple[object, ...], on_behalf: OnBehal
         member = None if federate is None else members.get(checked(FederateHandle, federate))
         if federate is None or member is not None:
             mom_objects.reflect_named(step, member, names)
+    elif what == TIME_STATE_CHANGED:
+        federate, state = arguments
+        member = step.federation.members.get(checked(FederateHandle, federate))
+        if member is not None:
+            mom_objects.reflect_named(step, member, (TIME_STATE,), checked(str, state))
 
 
 def _interaction(step: Step, arguments: tuple[object, ...], on_behalf: OnBehalf) -> None:

@@ -24,7 +24,8 @@ from weft.kernel.state.region_state import Placement
 from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import GRANTED
 from weft.kernel.state.turn import Turn
-from weft.kernel.time import tso_queue
+from weft.kernel.time import grants, tso_queue
+from weft.kernel.time.grants import TIME_STATE
 from weft.model.deliveries import Removal
 from weft.model.enums import ResignAction
 from weft.model.handles import AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle
@@ -118,8 +119,10 @@ def remove(step: Step) -> None:
 # --- values ---------------------------------------------------------------------------------------------------
 
 
-def reflect(step: Step, handle: ObjectInstanceHandle, attributes: Iterable[AttributeHandle]) -> None:
-    """Update these attributes, as far as somebody subscribes to them."""
+def reflect(
+    step: Step, handle: ObjectInstanceHandle, attributes: Iterable[AttributeHandle], state: str = ""
+) -> None:
+    """Update these attributes, as far as somebody subscribes to them; `state`: HLAtimeManagerState as it was when it changed."""
     federation = step.federation
     instance = federation.instances.get(handle)
     if instance is None:
@@ -133,7 +136,7 @@ def reflect(step: Step, handle: ObjectInstanceHandle, attributes: Iterable[Attri
         if attribute in wanted and instance.owners.get(attribute) is federation.rti:
             entry = instance.entry.attributes[attribute]
             if entry.name != PRIVILEGE_TO_DELETE:
-                value = _value(step, about, entry.name)
+                value = state if state and entry.name == TIME_STATE else _value(step, about, entry.name)
                 data = encoded(federation, entry.data_type, value)
                 if data is not None:
                     values[attribute] = data
@@ -141,11 +144,11 @@ def reflect(step: Step, handle: ObjectInstanceHandle, attributes: Iterable[Attri
         pipeline.update_attribute_values(Step(step.turn, federation, federation.rti), handle, values, b"")
 
 
-def reflect_named(step: Step, member: Member | None, names: Iterable[str]) -> None:
+def reflect_named(step: Step, member: Member | None, names: Iterable[str], state: str = "") -> None:
     instance = step.federation.instances.get(mom_handle(member))
     if instance is not None:
         known = instance.entry.names
-        reflect(step, instance.handle, [known[name] for name in names if name in known])
+        reflect(step, instance.handle, [known[name] for name in names if name in known], state)
 
 
 def _wanted(federation: Federation, instance: Instance) -> dict[AttributeHandle, None]:
@@ -253,7 +256,7 @@ _FEDERATE: dict[str, Callable[[Federation, Member], object]] = {
     "HLAtimeRegulating": lambda f, m: m.timing.regulating,
     "HLAasynchronousDelivery": lambda f, m: m.timing.asynchronous,
     "HLAfederateState": state_of,
-    "HLAtimeManagerState": lambda f, m: "TimeGranted" if m.timing.mode == GRANTED else "TimeAdvancing",
+    TIME_STATE: lambda f, m: grants.state_of(m),
     "HLAlogicalTime": lambda f, m: _bound_value(f, m.timing.time),
     "HLAlookahead": lambda f, m: time_management.lookahead_of(f, m).encode() if m.timing.regulating else b"",
     "HLAGALT": lambda f, m: _bound_value(f, time_management.galt_value(m.node, f, m)),

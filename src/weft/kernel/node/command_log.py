@@ -275,6 +275,9 @@ class Commands:
                 self._here.sessions[member.session].resigned = fault
                 step.effects.append(Callback(member.session, "federate_resigned", (fault,)))
         self._departed(federation, member)
+        if federation.home == self._here.name:
+            # After the other nodes were told of it: what they still hold of its instances goes with these, at each node.
+            grants.settle(step)
 
     def _departed(self, federation: Federation, member: Member) -> None:
         """A member has left: its session is free again, and a node without members leaves the federation."""

@@ -29,6 +29,8 @@ from weft.model.time import TimeValue
 from weft.ordering.galt import Bound
 
 PUBLICATIONS_DUE: Final = "publications_due"
+TIME_STATE: Final = "HLAtimeManagerState"
+TIME_STATE_CHANGED: Final = "note_time_state"
 
 # --- asking ---------------------------------------------------------------------------------------------------
 
@@ -447,7 +449,11 @@ def told_state(step: Step, member: Member) -> None:
     federation = step.federation
     instance = federation.instances.get(mom_handle(member))
     if instance is not None and instance.knowledge.mask & ~federation.rti.bit:
-        step.note(member, "HLAtimeManagerState")
+        step.tell_rti(TIME_STATE_CHANGED, (member.handle, state_of(member)))
+
+
+def state_of(member: Member) -> str:
+    return "TimeGranted" if member.timing.mode == GRANTED else "TimeAdvancing"
 
 
 def _spend(turn: Turn, member: Member) -> None:
