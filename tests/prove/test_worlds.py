@@ -90,6 +90,15 @@ def test_a_world_agrees_with_the_embedded_node(kind: str, certificate: ServerCer
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.parametrize("kind", ["server", "nodes", "simulated"])
+def test_worlds_agree_on_calls_as_of_a_time(kind: str, certificate: ServerCertificate) -> None:
+    """Declarations and regions as of a time: the same in every world, and after a save and a restore."""
+    outcome = Campaign(WORDS, [maker(kind, certificate)], 120, declarations="timed").run(range(15, 21))
+    assert outcome.proven, told(outcome)
+    assert outcome.restored > 3
+
+
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("path", sorted(SEEDS.glob("*.jsonl")), ids=lambda path: path.stem)
 def test_what_once_failed_does_not(path: Path, certificate: ServerCertificate) -> None:
     """Each of these scripts showed a defect when it was found, told at its head."""

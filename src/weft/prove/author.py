@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from weft.fom import OBJECT_ROOT, PRIVILEGE_TO_DELETE
@@ -16,6 +17,7 @@ from weft.model.json_types import Json
 from weft.prove.knowledge import AuthorKnowledge, Insight
 from weft.prove.player import CallRecord
 from weft.prove.script import ScriptedCall
+from weft.prove.signatures import AS_OF
 from weft.prove.values import Values
 from weft.prove.words import ModelWords
 
@@ -34,8 +36,15 @@ class NotNow(Exception):
 
 class Author:
     def __init__(
-        self, seed: int, words: ModelWords, federates: int, time: str, choices: Sequence[tuple[float, Make]]
+        self,
+        seed: int,
+        words: ModelWords,
+        federates: int,
+        time: str,
+        choices: Sequence[tuple[float, Make]],
+        as_of: bool = False,
     ) -> None:
+        """`as_of`: declarations and regions also change as of a time."""
         self.random = random.Random(seed)
         self.words = words
         self._values = Values(words.model, self.random)
@@ -44,6 +53,7 @@ class Author:
         self.float_time = time.startswith("HLAfloat")
         self.time_name = time
         self.wild = False
+        self._as_of = as_of
         # A few classes that all talk about: else federates would seldom meet.
         self.classes = self.some(words.classes, min(2, len(words.classes)))[:4]
         self.interactions = self.some(words.interactions, min(2, len(words.interactions)))[:4]
@@ -100,8 +110,17 @@ class Author:
 
     def next(self) -> ScriptedCall:
         step = self._plan.pop(0) if self._plan else self._chosen()
+        if self._as_of and step.call in AS_OF:
+            step = self._timed(step)
         self._hurried = step.federate if step.hurry else None
         return step
+
+    def _timed(self, step: ScriptedCall) -> ScriptedCall:
+        """The same as of a time, most of the time if that is allowed."""
+        if not self.chance(0.65 if self.one(step.federate).regulating else 0.08):
+            return step
+        before = (*step.arguments, *AS_OF[step.call][len(step.arguments) :])
+        return replace(step, arguments=(*before, self.stamp(step.federate)))
 
     @property
     def hurries(self) -> bool:

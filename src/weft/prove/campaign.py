@@ -62,7 +62,11 @@ class Campaign:
         record: bool = True,
         progress: Callable[[int, CampaignOutcome], None] = lambda seed, outcome: None,
         tries: int = 300,
+        declarations: str = "",
     ) -> None:
+        """`declarations`: "timed" or "regulating", if scripts are to have calls as of a time; worlds have that setting
+        (docs/explanation/ddm-sync.md).
+        """
         self.words = words
         self.outcome = CampaignOutcome()
         self._makers: list[MakeWorld] = [Embedded, *worlds]
@@ -71,6 +75,8 @@ class Campaign:
         self._record = record
         self._progress = progress
         self._tries = tries
+        self._declarations = declarations
+        self._setting = ""  # of the worlds that there are
         self._stage = Stage(words)
         self._worlds: list[World] = []
         self._folders: list[Path] = []
@@ -80,7 +86,7 @@ class Campaign:
         waiting = list(seeds)
         while waiting:
             batch, waiting = waiting[:BATCH], waiting[BATCH:]
-            with self._judged_worlds():
+            with self._judged_worlds(self._declarations):
                 for seed in batch:
                     self._prove(seed)
                     self.outcome.seeds += 1
@@ -89,7 +95,7 @@ class Campaign:
 
     def replay(self, script: Script) -> CampaignOutcome:
         """One script that somebody has, as it is."""
-        with self._judged_worlds():
+        with self._judged_worlds(script.declarations):
             self._compare(script.seed, self._played(script, 0))
             self.outcome.seeds += 1
         return self.outcome
@@ -97,8 +103,9 @@ class Campaign:
     # --- worlds -----------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _judged_worlds(self) -> Iterator[None]:
-        """They are there meanwhile; then what they have recorded is judged."""
+    def _judged_worlds(self, declarations: str) -> Iterator[None]:
+        """They are there meanwhile, with that setting; then what they have recorded is judged."""
+        self._setting = declarations
         with tempfile.TemporaryDirectory(prefix="weft-prove-", ignore_cleanup_errors=True) as folder:
             self._of_federation.clear()
             self._folders = [Path(folder, str(number)) for number in range(len(self._makers))]
@@ -116,6 +123,7 @@ class Campaign:
         if self._record:
             self._folders[number].mkdir(parents=True, exist_ok=True)
         world = self._makers[number](self._folders[number] if self._record else None)
+        world.declarations = self._setting
         world.start()
         self._worlds[number : number + 1] = [world]
 
@@ -131,7 +139,9 @@ class Campaign:
 
     def _prove(self, seed: int) -> None:
         federates = self._federates or 3 + seed % 2
-        written = self._count(self._stage.write(seed, self._worlds[0], federates, self._steps), 0)
+        written = self._count(
+            self._stage.write(seed, self._worlds[0], federates, self._steps, self._setting), 0
+        )
         if not self._compare(seed, written):
             self._interlude(seed, written)
 

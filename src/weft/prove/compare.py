@@ -28,7 +28,7 @@ from weft.model.json_types import Json
 from weft.prove.author import NOBODY
 from weft.prove.player import END, CallRecord
 from weft.prove.script import HeardCallback, ScriptedCall
-from weft.prove.signatures import ADVANCES
+from weft.prove.signatures import ADVANCES, AS_OF
 
 Held = TypeVar("Held")
 
@@ -86,7 +86,7 @@ def broken(seen: Sequence[CallRecord]) -> Difference | None:
     saves = _Saves[Counter[str]]()
     for number, one in enumerate(seen):
         step = one.step
-        if one.error and one.error not in errors_of(step.call):
+        if one.error and one.error not in (*errors_of(step.call), *_of_its_time(step)):
             what = f"{step.call} raised {one.error}, which is none of its exceptions: {one.text}"
             return Difference(number, "exception", what)
         _note_call(known, one)
@@ -105,6 +105,12 @@ def broken(seen: Sequence[CallRecord]) -> Difference | None:
                     if callback[0] == "remove_object_instance":
                         mine[instance] -= 1
     return None
+
+
+def _of_its_time(step: ScriptedCall) -> tuple[str, ...]:
+    """Exceptions of a call as of a time, Weft's own, beside those of the service (docs/explanation/ddm-sync.md)."""
+    timed = step.call in AS_OF and len(step.arguments) > len(AS_OF[step.call])
+    return ("TimeRegulationIsNotEnabled", "InvalidLogicalTime") if timed else ()
 
 
 def _note_call(known: dict[int, Counter[str] | None], one: CallRecord) -> None:

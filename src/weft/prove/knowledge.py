@@ -127,12 +127,12 @@ class AuthorKnowledge:
 
     def _saw_declaration(self, one: Insight, call: tuple[Json, ...]) -> None:
         match call:
-            case ("publish_object_class_attributes", str(cls), list(names)):
+            case ("publish_object_class_attributes", str(cls), list(names), *_):
                 one.published.setdefault(cls, set()).update(map(str, names))
-            case ("unpublish_object_class", str(cls)):
+            case ("unpublish_object_class", str(cls), *_):
                 one.published.pop(cls, None)
                 self._lose(one, cls, None)
-            case ("unpublish_object_class_attributes", str(cls), list(names)):
+            case ("unpublish_object_class_attributes", str(cls), list(names), *_):
                 gone = set(map(str, names))
                 left = one.published.pop(cls, set()) - gone
                 if left:
@@ -140,17 +140,17 @@ class AuthorKnowledge:
                 self._lose(one, cls, gone)
             case ("subscribe_object_class_attributes", str(cls), list(names), *_):
                 one.subscribed.setdefault(cls, set()).update(map(str, names))
-            case ("unsubscribe_object_class", str(cls)):
+            case ("unsubscribe_object_class", str(cls), *_):
                 one.subscribed.pop(cls, None)
-            case ("publish_interaction_class", str(name)):
+            case ("publish_interaction_class", str(name), *_):
                 one.sends.add(name)
-            case ("unpublish_interaction_class", str(name)):
+            case ("unpublish_interaction_class", str(name), *_):
                 one.sends.discard(name)
-            case ("subscribe_interaction_class", str(name)):
+            case ("subscribe_interaction_class", str(name), *_):
                 one.hears.add(name)
-            case ("unsubscribe_interaction_class", str(name)):
+            case ("unsubscribe_interaction_class", str(name), *_):
                 one.hears.discard(name)
-            case ("publish_object_class_directed_interactions", _, list(names)):
+            case ("publish_object_class_directed_interactions", _, list(names), *_):
                 one.directs.update(map(str, names))
 
     def _lose(self, one: Insight, cls: str, names: set[str] | None) -> None:

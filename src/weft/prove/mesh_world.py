@@ -40,6 +40,7 @@ class MeshedServers(LocalWorld):
                 serve,
                 LimitSettings(saves=100_000),
                 fabric=QUICK,
+                ddm=self.ddm,
                 record=RecordSettings(directory=str(self.runs or "")),
             )
             make = partial(

@@ -48,10 +48,10 @@ class Stage:
         self._tag = tag
         self._count = 0
 
-    def write(self, seed: int, world: World, federates: int, steps: int) -> Played:
-        """A new script, as it is played for the first time."""
-        head = Script(seed, federates, TIMES[seed % 2])
-        author = Author(seed, self.words, federates, head.time, CHOICES)
+    def write(self, seed: int, world: World, federates: int, steps: int, declarations: str = "") -> Played:
+        """A new script, as it is played for the first time; the world has that setting of `declarations`."""
+        head = Script(seed, federates, TIMES[seed % 2], declarations=declarations)
+        author = Author(seed, self.words, federates, head.time, CHOICES, bool(declarations))
 
         def act(player: Player, played: Played) -> None:
             for step in author.opening():

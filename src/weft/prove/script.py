@@ -8,6 +8,7 @@ The text form has one JSON object a line, so that anything that can read lines c
 
 Handles stand under names: classes and the like under their own, what a call returns under the one that `as` gives it.
 After each call everybody rests until nothing more comes; `hurry` leaves that out, and the next call follows at once.
+`"declarations": "timed"` in the first line: worlds are started with this setting (`ddm.declarations`).
 """
 
 from __future__ import annotations
@@ -46,9 +47,14 @@ class Script:
     federates: int
     time: str
     steps: tuple[ScriptedCall, ...] = ()
+    declarations: str = ""  # which go by logical time: "timed", "regulating", or only those with dimensions
 
     def text(self) -> str:
-        head = {"weft": "script", "seed": self.seed, "federates": self.federates, "time": self.time}
+        head: dict[str, Json] = {
+            "weft": "script", "seed": self.seed, "federates": self.federates, "time": self.time,
+        }  # fmt: skip
+        if self.declarations:
+            head["declarations"] = self.declarations
         return "\n".join([json.dumps(head), *(step.text() for step in self.steps)]) + "\n"
 
     def with_steps(self, steps: list[ScriptedCall] | tuple[ScriptedCall, ...]) -> Script:
@@ -67,7 +73,12 @@ def read_script(text: str, name: str = "the script") -> Script:
             if head is None:
                 if one["weft"] != "script":
                     raise KeyError("weft")
-                head = Script(int(one["seed"]), int(one["federates"]), str(one["time"]))
+                head = Script(
+                    int(one["seed"]),
+                    int(one["federates"]),
+                    str(one["time"]),
+                    declarations=str(one.get("declarations", "")),
+                )
             else:
                 found.append(
                     ScriptedCall(

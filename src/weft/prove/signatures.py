@@ -19,6 +19,13 @@ SIGNATURES: Final = {
     if service in SERVICES
 } | {"join_federation_execution": tuple(inspect.signature(_WITH_NAME).parameters.values())[1:]}
 
+AS_OF: Final = {
+    service: tuple(None for one in parameters if one.name != "time")
+    for service, parameters in SIGNATURES.items()
+    if any(one.name == "time" and one.kind is one.KEYWORD_ONLY for one in parameters)
+}
+"""What can be called as of a time, which stands last, with as many nulls as there are arguments before it."""
+
 ADVANCES: Final = (
     "time_advance_request",
     "time_advance_request_available",

@@ -16,6 +16,9 @@ from weft.model.records import RtiConfiguration
 
 
 class World(Protocol):
+    declarations: str
+    """Which go by logical time in federations that are created here (`ddm.declarations`); set before `start`."""
+
     @property
     def name(self) -> str: ...
 

@@ -22,7 +22,15 @@ from weft.host.mesh.node import FabricNode
 from weft.host.recording.recording import NodeRecordings
 from weft.host.recording.writers import Writer
 from weft.host.server.server import Server, run_loop
-from weft.host.settings import FabricSettings, LimitSettings, RecordSettings, ServeSettings, Settings
+from weft.host.settings import (
+    FabricSettings,
+    LimitSettings,
+    MeshDdmSettings,
+    RecordSettings,
+    ServeSettings,
+    Settings,
+    read_rid,
+)
 from weft.host.simulated.fabric import FabricNetwork, FabricProfile
 from weft.model.errors import NotConnected, RTIexception, RTIinternalError
 from weft.model.records import RtiConfiguration
@@ -49,6 +57,7 @@ class LocalWorld:
 
     def __init__(self, name: str, record: Path | None = None) -> None:
         self.name = name
+        self.declarations = ""
         self.runs = record
         self._lines: list[str] = []
         self._folder = tempfile.TemporaryDirectory(prefix="weft-prove-", ignore_cleanup_errors=True)
@@ -56,6 +65,10 @@ class LocalWorld:
     @property
     def folder(self) -> Path:
         return Path(self._folder.name)
+
+    @property
+    def ddm(self) -> MeshDdmSettings:
+        return MeshDdmSettings(declarations=self.declarations)
 
     def start(self) -> None:
         pass
@@ -104,7 +117,9 @@ class Embedded(LocalWorld):
 
     def start(self) -> None:
         logging.getLogger("weft").addHandler(self._handler)
-        self.node = EmbeddedNode("embedded", self.folder / "saves", str(self.folder))
+        self.node = EmbeddedNode(
+            "embedded", self.folder / "saves", str(self.folder), declarations=self.declarations
+        )
         if self.runs is not None:
             self._recordings = NodeRecordings(self.runs, self._lines.append, _at_once, writer=Writer())
             self.node.recordings = self._recordings
@@ -151,7 +166,7 @@ class ServerCertificate:
 
 
 class AtAddress(LocalWorld):
-    """A server that somebody runs."""
+    """A server that somebody runs, with whatever settings it has."""
 
     def __init__(self, address: str, settings: str = "", name: str = "") -> None:
         super().__init__(name or address)
@@ -191,7 +206,10 @@ class AtServer(AtAddress):
         if self._certificate is not None:
             serve = replace(serve, cert=self._certificate.cert, key=self._certificate.key)
         settings = Settings(
-            serve, LimitSettings(saves=100_000), record=RecordSettings(directory=str(self.runs or ""))
+            serve,
+            LimitSettings(saves=100_000),
+            ddm=self.ddm,
+            record=RecordSettings(directory=str(self.runs or "")),
         )
         self._thread = ServerThread(settings, self._lines.append, self.runs is not None)
         port = self._thread.start()[self.kind]
@@ -298,6 +316,7 @@ class OwnNodes(LocalWorld):
             serve=ServeSettings(run_directory=str(self.folder)),
             limits=LimitSettings(saves=100_000),
             fabric=QUICK,
+            ddm=self.ddm,
             record=RecordSettings(on=self.runs is not None, directory=str(self.runs or "")),
         )
         for name in reversed(TWO_DOMAINS.servers):  # who is dialed first, so that nobody has to try again
@@ -351,7 +370,7 @@ class Simulated(LocalWorld):
 
     def start(self) -> None:
         profile = FabricProfile(delay=0.005, jitter=0.01, repeat=0.1, commit=0.002)
-        self._network = FabricNetwork(TWO_DOMAINS, 1, profile)
+        self._network = FabricNetwork(TWO_DOMAINS, 1, profile, rid=read_rid(self.ddm))
         if self.runs is not None:
             self._network.clock.now = time.monotonic()  # rows tell the time of day by it
             for name in TWO_DOMAINS.servers:

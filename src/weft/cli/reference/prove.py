@@ -74,6 +74,13 @@ def register(commands: Commands) -> None:
         metavar="WORLD",
         help=f"one of {', '.join(WORLDS)}; may be given again (default {', '.join(_USUAL)})",
     )
+    parser.add_argument(
+        "--declarations",
+        choices=("timed", "regulating"),
+        default="",
+        help="make calls as of a time, too, in federations with this setting of ddm.declarations; a server that is named must "
+        "have been started with it",
+    )
     parser.add_argument("--script", metavar="FILE", help="run this script instead, as one was printed")
     parser.add_argument(
         "--review",
@@ -103,6 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.federates,
             arguments.review,
             _progress(arguments.seeds),
+            declarations=arguments.declarations,
         )
         if arguments.script:
             outcome = campaign.replay(_script(arguments.script))
