@@ -1,0 +1,150 @@
+"""What a process of a node has written of a run, as it goes: a line for each file, and one at its end in order.
+
+    manifest/<node>-<began>.jsonl
+        {"manifest": 1, "run": …, "node": …, "began_ns": …, "schema": …}      the first line
+        {"file": "rows/node=…/….parquet", "rows": …, "first": …, …}            each file, when it is whole and on the disk
+        {"end_ns": …, "files": …, "rows": …, "dropped": …}                     nothing more comes
+
+So whether a run is whole is a fact and no guess: which files there are, which rows each has, and what their bytes sum up to.
+Readers plan by these lines alone; files are opened by whoever reads their rows.  A line is brought to the disk before the next
+file is begun.  A crash may leave half of a line: it counts for nothing, and its file is found by its name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, NamedTuple, TypeVar
+from urllib.parse import quote
+
+from weft.host.files.private import make_private, private
+from weft.model.json_types import JsonObject
+
+FOLDER = "manifest"
+VERSION = 1
+
+
+class ListedFile(NamedTuple):
+    """A file of rows, as its writer tells of it."""
+
+    file: str
+    """Its path in the run's folder."""
+    rows: int
+    first: int
+    last: int
+    """Numbers (`seq`) of its first and last row."""
+    from_ns: int
+    to_ns: int
+    """Wall clock of its first and last row."""
+    bytes: int
+    sha256: str
+    schema: int
+    dropped: int
+    """Rows that this process had dropped until then, in all."""
+
+
+class ManifestEnd(NamedTuple):
+    end_ns: int
+    files: int
+    rows: int
+    dropped: int
+
+
+@dataclass
+class Manifest:
+    """Of one process of a node."""
+
+    run: str
+    node: str
+    began_ns: int
+    schema: int
+    files: list[ListedFile] = field(default_factory=list)
+    end: ManifestEnd | None = None
+    """None: it has not ended in order."""
+    torn: bool = False
+    """Its last line is not whole."""
+
+
+def manifest_name(node: str, began_ns: int) -> str:
+    """In the run's folder."""
+    return f"{FOLDER}/{quote(node, safe='')}-{began_ns}.jsonl"
+
+
+def checksum(data: Iterable[bytes | memoryview]) -> str:
+    """Of pieces of a file, as the manifest has it."""
+    digest = hashlib.sha256()
+    for piece in data:
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+class ManifestWriter:
+    """Appends, each line brought to the disk; raises OSError."""
+
+    def __init__(self, folder: Path, run: str, node: str, began_ns: int, schema: int) -> None:
+        self.path = folder / manifest_name(node, began_ns)
+        make_private(self.path.parent)
+        self._file: IO[bytes] = open(self.path, "ab", buffering=0, opener=private)  # noqa: SIM115 - closed by `end`
+        if not self._file.tell():
+            head = {"run": run, "node": node, "began_ns": began_ns, "schema": schema}
+            self._write({"manifest": VERSION, **head})
+
+    def add(self, file: ListedFile) -> None:
+        self._write(file._asdict())
+
+    def end(self, end: ManifestEnd) -> None:
+        self._write(end._asdict())
+        self._file.close()
+
+    def _write(self, line: Mapping[str, object]) -> None:
+        """A line that a full disk cut off is taken back, so that what follows is read."""
+        before = self._file.tell()
+        data = (json.dumps(line, ensure_ascii=False) + "\n").encode("utf-8", "replace")
+        try:
+            if self._file.write(data) != len(data):
+                raise OSError(28, "no room for a line of the manifest", str(self.path))
+            os.fsync(self._file.fileno())
+        except OSError:
+            self._file.truncate(before)
+            self._file.seek(before)
+            raise
+
+
+def read_manifest(data: bytes) -> Manifest:
+    """Raises ValueError where this is no manifest, or of a newer version."""
+    lines = data.split(b"\n")
+    torn = lines.pop() != b""
+    told: list[JsonObject] = [json.loads(line) for line in lines]
+    version = told[0].get("manifest") if told else None
+    if not isinstance(version, int) or version > VERSION:
+        raise ValueError(f"it says version {version!r} of the manifest; this Weft reads {VERSION}")
+    head = told[0]
+    found = Manifest(str(head["run"]), str(head["node"]), _whole(head["began_ns"]), _whole(head["schema"]))
+    for line in told[1:]:
+        if "file" in line:
+            found.files.append(_of(ListedFile, line))
+        elif "end_ns" in line:
+            found.end = _of(ManifestEnd, line)
+    found.torn = torn
+    return found
+
+
+_Told = TypeVar("_Told", ListedFile, ManifestEnd)
+
+
+def _of(kind: type[_Told], line: JsonObject) -> _Told:
+    """What a later writer adds is passed over."""
+    missing = [name for name in kind._fields if name not in line]
+    if missing:
+        raise ValueError(f"a line has no {missing[0]!r}")
+    return kind._make(line[name] for name in kind._fields)
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int):
+        raise ValueError(f"{value!r} is no whole number")
+    return value
