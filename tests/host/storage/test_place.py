@@ -10,8 +10,8 @@ from typing import cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.object_store import credentials, object_store
 
+from support.object_store import credentials, object_store
 from weft.host.storage import Place, StorageError, place_of
 
 
@@ -100,6 +100,6 @@ def test_relative_paths_become_absolute(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_what_nobody_can_open_is_told() -> None:
     """The address, why, and what to do; no password."""
-    with pytest.raises(StorageError, match="neither Arrow .* nor fsspec .* 'nothere'"):
+    with pytest.raises(StorageError, match=r"neither Arrow .* nor fsspec .* 'nothere'"):
         place_of("nothere://user:secret@host/x")
     assert "secret" not in str(Place("/x", "s3://key:secret@lake"))
