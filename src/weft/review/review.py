@@ -106,10 +106,11 @@ def review(
     session: SparkSession | None = None,
     advice: bool = True,
     evidence: bool = False,
+    also: Callable[[Context, Review], None] = lambda context, found: None,
 ) -> Review:
     """Review a run; `session` is a Spark session that is already there and stays.
 
-    `evidence`: also gather what `report.html_report` draws.
+    `evidence`: also gather what `report.html_report` draws.  `also` is called at the end, while Spark is there.
     """
     opened = open_for_review(path)
     with given_session(session, Profile(master, opened.run.rows), say) as spark:
@@ -122,6 +123,7 @@ def review(
         if evidence:
             with _timed(found, "report"), progress(spark, "report", say):
                 found.evidence = gather(context, found.audits)
+        also(context, found)
         return found
 
 
