@@ -91,7 +91,7 @@ class _Shown:
         self._lines = 0
 
     def tell(self, result: RunResult) -> None:
-        if result.data is not None:
+        if result.data is not None and place_of(result.key.path).local is not None:
             keep_result(result.key.path, result.data)
         if self._json:
             print(json.dumps(as_data(result)), flush=True)

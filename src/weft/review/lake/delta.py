@@ -85,13 +85,13 @@ class DeltaLake:
     def _failed(self, name: str, error: Exception) -> ReviewError:
         return ReviewError(f"{self.place}: table {name} cannot be written: {reason(error)}")
 
-    def snapshot(self) -> Snapshot:
-        runs = (
-            latest(self.dataset("run").to_table())
-            if self._there("run")
-            else table_schema("run").empty_table()
-        )
-        return Snapshot(self, runs)
+    def snapshot(self, until: str = "") -> Snapshot:
+        return Snapshot(self, latest(self.dataset("run").to_table(), until))
+
+    @property
+    def bytes(self) -> int:
+        """Of all files, about."""
+        return sum(entry.bytes for entry in self.place.files())
 
     def dataset(
         self, name: str, writers: frozenset[str] = frozenset(), partition: tuple[str, str] | None = None

@@ -43,6 +43,7 @@ class LakeFile(NamedTuple):
     federation: str
     date: str
     mtime_ns: int
+    bytes: int
 
     @property
     def writer(self) -> str:
@@ -65,6 +66,8 @@ class Removed(NamedTuple):
 class OfTables(Protocol):
     """What a snapshot asks of a lake."""
 
+    @property
+    def place(self) -> Place: ...
     def dataset(
         self, name: str, writers: frozenset[str], partition: tuple[str, str] | None = None
     ) -> ds.Dataset: ...
@@ -104,9 +107,9 @@ class ParquetLake:
 
     # Reading
 
-    def snapshot(self) -> Snapshot:
-        """What counts now: of each run the row in `run` with the greatest version."""
-        return Snapshot(self, latest(self._read_all("run")))
+    def snapshot(self, until: str = "") -> Snapshot:
+        """What counts now: of each run the row in `run` with the greatest version; `until`: of those up to it."""
+        return Snapshot(self, latest(self._read_all("run"), until))
 
     def _read_all(self, name: str) -> pa.Table:
         for turn in range(3):
@@ -117,13 +120,18 @@ class ParquetLake:
                     raise
         raise AssertionError
 
+    @property
+    def bytes(self) -> int:
+        """Of all files, about."""
+        return sum(entry.bytes for entry in self.place.files())
+
     def files(self, name: str) -> list[LakeFile]:
         found = []
         for entry in (self.place / name).files():
             federation, date = entry.place.parent.parent.name, entry.place.parent.name
             if entry.place.suffix == ".parquet" and not entry.place.name.startswith("."):
                 names = (unquote(one.partition("=")[2]) for one in (federation, date))
-                found.append(LakeFile(entry.place, *names, entry.mtime_ns))
+                found.append(LakeFile(entry.place, *names, entry.mtime_ns, entry.bytes))
         return found
 
     def dataset(
@@ -207,7 +215,7 @@ class Snapshot:
     """The lake as it was at one moment.  Files that it names stay for `GRACE`."""
 
     def __init__(self, lake: OfTables, runs: pa.Table) -> None:
-        self._lake = lake
+        self.lake = lake
         self.runs = runs
         """The rows of `run` that count."""
         versions = runs["version"].to_pylist()
@@ -217,7 +225,7 @@ class Snapshot:
 
     def dataset(self, name: str, partition: tuple[str, str] | None = None) -> ds.Dataset:
         """All that count are in it; some others may be (`counting`)."""
-        return self._lake.dataset(name, self.writers, partition)
+        return self.lake.dataset(name, self.writers, partition)
 
     def read(self, name: str, partition: tuple[str, str] | None = None) -> pa.Table:
         """The rows of a table that count."""
@@ -227,6 +235,11 @@ class Snapshot:
     def keys(self) -> pa.Array:
         """Of the runs, with the versions that count."""
         return _keys(self.runs)
+
+    @property
+    def until(self) -> str:
+        """With which `snapshot` gives the same once more, as long as nothing is older than `GRACE`."""
+        return max(self.runs["version"].to_pylist(), default="")
 
 
 def counting(table: pa.Table, keys: pa.Array) -> pa.Table:
@@ -242,9 +255,13 @@ def _keys(table: pa.Table) -> pa.Array:
     return pc.binary_join_element_wise(*(table[name].combine_chunks() for name in RUN_KEY), "\0")
 
 
-def latest(runs: pa.Table) -> pa.Table:
-    """Of rows of `run` those with the greatest version of each run."""
+def latest(runs: pa.Table, until: str = "") -> pa.Table:
+    """Of rows of `run` those with the greatest version of each run; `until`: of those up to it."""
     import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if until:
+        runs = runs.filter(pc.less_equal(runs["version"], until))
 
     columns = (runs[name].to_pylist() for name in ("federation", "run", "version"))
     found: dict[tuple[str, str], tuple[str, int]] = {}

@@ -62,7 +62,7 @@ class ResultLake(Protocol):
 
 @dataclass
 class ManyReviews:
-    """What was done; `results` are in the order of age, those known before among them."""
+    """What was done; `results` are in the order of age, those that were known first."""
 
     results: list[RunResult] = field(default_factory=list)
     passed_over: dict[str, str] = field(default_factory=dict)
@@ -152,7 +152,7 @@ class _Work:
         self._rows = sum(run.rows for run in pending)
         largest = max((run.rows for run in pending), default=0)
         self._start = partial(given_session, session, Profile(master, largest), say)
-        self._session = session
+        self._given = self._session = session
         self._here = self._rows <= HERE_ROWS and not wanted.advice and session is None and master == LOCAL
         self._ended = contextlib.ExitStack()
         self._began = time.monotonic()
@@ -198,8 +198,14 @@ class _Work:
         if self._here:
             return [judge_run(key, self._wanted) for key in keys]
         if rows > SMALL_RUN or self._wanted.advice:
-            return [judge_run(key, self._wanted, self._spark) for key in keys]
+            return self._spread(keys)
         return self._packed(keys)
+
+    def _spread(self, keys: Sequence[RunKey]) -> list[Judged]:
+        found = [judge_run(key, self._wanted, self._spark) for key in keys]
+        if self._given is None:
+            self._spark.catalog.clearCache()  # or Spark would keep tables of all runs
+        return found
 
     def _packed(self, keys: Sequence[RunKey]) -> list[Judged]:
         """By Spark; if a task comes to a bad end, and not by an exception, that of one run does not take the others along."""
