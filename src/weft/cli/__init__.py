@@ -25,8 +25,9 @@ _ROOMS = {
 _MODULES = {name: f"weft.cli.{room}.{name}" for room, names in _ROOMS.items() for name in names}
 _MODULES |= {name: f"weft.cli.{name}" for name in ("bench", "papers")}
 COMMANDS = (
-    "demo", "serve", "run", "console", "runs", "export", "review", "sql", "lake", "tune", "journal", "passwd", "domains", "ddm",
-    "schedule", "fom", "services", "errors", "status", "steer", "top", "timeline", "bench", "papers", "prove", "doctor", "completion",
+    "demo", "serve", "run", "console", "runs", "export", "review", "sql", "lake", "tune", "journal", "passwd", "domains",
+    "ddm", "schedule", "fom", "services", "errors", "status", "steer", "top", "timeline", "bench", "papers", "prove",
+    "doctor", "completion",
 )  # fmt: skip
 """In the order of the help."""
 
