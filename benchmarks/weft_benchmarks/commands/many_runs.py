@@ -28,6 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def measure(runs: int, rows: int, master: str) -> dict[str, Any]:
+    from weft.review.spark.session import Profile, spark_session
+
     results: dict[str, Any] = {
         "benchmark": "review of many runs",
         "machine": load(),
@@ -76,7 +78,7 @@ def as_text(results: dict[str, Any]) -> str:
             ),
             (
                 f"{results['runs']:,} runs of {results['rows']:,} rows: {first['seconds']:.1f} s, {first['cpu_s']:.1f} CPU-s, "
-                f"at most {first['peak_mb']:,.0f} MB (1,000 runs: {results['seconds, 1,000 runs']:.0f} s, aim {AIM_SECONDS:.0f} s)"
+                f"at most {first['peak_mb']:,.0f} MB (1,000: {results['seconds, 1,000 runs']:.0f} s, aim {AIM_SECONDS:.0f} s)"
             ),
             f"once more, when nothing is new: {again['seconds']:.1f} s; the lake has {lake['files']:,} files, {lake['mb']:,} MB",
         ]
