@@ -15,6 +15,7 @@ from weft.prove.compare import Difference, first_difference
 from weft.prove.interlude import masked, with_interlude, without_interlude
 from weft.prove.proof import Played, Stage, judged, shrunk
 from weft.prove.script import Script, ScriptedCall
+from weft.prove.signatures import is_as_of
 from weft.prove.words import ModelWords
 from weft.prove.world import World
 from weft.prove.worlds import Embedded
@@ -38,6 +39,8 @@ class CampaignOutcome:
     plays: int = 0
     calls: int = 0
     callbacks: int = 0
+    as_of: int = 0  # of the calls: as of a time, and carried out …
+    as_of_refused: int = 0  # … or refused
     restored: int = 0  # seeds that were saved and restored in the middle
     runs: int = 0  # recorded and judged
     findings: list[Finding] = field(default_factory=list)
@@ -150,6 +153,9 @@ class Campaign:
         outcome.plays += 1
         outcome.calls += played.calls
         outcome.callbacks += played.callbacks
+        timed = [seen.error for seen in played.seen if is_as_of(seen.step)]
+        outcome.as_of += timed.count("")
+        outcome.as_of_refused += len(timed) - timed.count("")
         for name in ("F", "G"):
             self._of_federation[self._folders[number], f"{played.federation}-{name}"] = (
                 played.script.seed,

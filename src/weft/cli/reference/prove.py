@@ -187,6 +187,7 @@ def _text(outcome: CampaignOutcome, worlds: tuple[str, ...]) -> str:
         f"worlds     {', '.join(worlds)}",
         f"scripts    {outcome.seeds}, played {outcome.plays} times",
         f"calls      {outcome.calls}",
+        f"as of      {outcome.as_of} calls as of a time, and {outcome.as_of_refused} that were refused",
         f"callbacks  {outcome.callbacks}",
         f"restored   {outcome.restored} in the middle",
         f"reviewed   {outcome.runs} recorded runs",
