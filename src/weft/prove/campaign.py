@@ -23,6 +23,8 @@ from weft.prove.worlds import Embedded
 MakeWorld = Callable[[Path | None], World]
 """Of a folder for recordings; None: nothing is recorded."""
 BATCH = 50  # seeds, until worlds are started anew and what was recorded is judged
+IN_TURN = "in turn"
+_SETTINGS = ("", "timed", "regulating")
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class Campaign:
         declarations: str = "",
     ) -> None:
         """`declarations`: "timed" or "regulating", if scripts are to have calls as of a time; worlds have that setting
-        (docs/explanation/ddm-sync.md).
+        (docs/explanation/ddm-sync.md).  `IN_TURN`: a third of the seeds each, the first of them without.
         """
         self.words = words
         self.outcome = CampaignOutcome()
@@ -89,12 +91,21 @@ class Campaign:
         waiting = list(seeds)
         while waiting:
             batch, waiting = waiting[:BATCH], waiting[BATCH:]
-            with self._judged_worlds(self._declarations):
-                for seed in batch:
-                    self._prove(seed)
-                    self.outcome.seeds += 1
-                    self._progress(seed, self.outcome)
+            for setting in _SETTINGS:
+                self._prove_all([seed for seed in batch if self._setting_of(seed) == setting], setting)
         return self.outcome
+
+    def _setting_of(self, seed: int) -> str:
+        return _SETTINGS[seed % len(_SETTINGS)] if self._declarations == IN_TURN else self._declarations
+
+    def _prove_all(self, seeds: list[int], setting: str) -> None:
+        if not seeds:
+            return
+        with self._judged_worlds(setting):
+            for seed in seeds:
+                self._prove(seed)
+                self.outcome.seeds += 1
+                self._progress(seed, self.outcome)
 
     def replay(self, script: Script) -> CampaignOutcome:
         """One script that somebody has, as it is."""
