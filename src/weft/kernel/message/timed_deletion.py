@@ -90,6 +90,7 @@ def _forget(federation: Federation, instance: Instance, member: Member) -> None:
     if len(owners) != len(instance.owners):
         instance.owners = owners
     federation.forget(instance, member)
+    update_rates.forget(federation, member, instance.handle)
     member.told_scope.pop(instance.handle, None)
     member.told_updates.pop(instance.handle, None)
 
