@@ -41,7 +41,7 @@ from weft.model.json_types import JsonObject
 from weft.model.log_text import ERROR, LogText
 from weft.model.recording import NO_OBJECT, Recorder
 from weft.model.records import Source
-from weft.recorder import VERSION, Book, BookBatch
+from weft.recorder import BY_RESTORE, VERSION, Book, BookBatch
 
 QUEUE_BYTES = 64 << 20
 INTERVAL = 1.0
@@ -69,6 +69,7 @@ class RunWriter:
         self.rows = 0
         self.dropped = 0
         self.ended = False  # nothing more comes
+        self.restored = False  # because the federation was restored
         self.finished = False  # and that is written
         self.failing = False
         self.erred = False  # an error of the recorder's own was told
@@ -144,7 +145,7 @@ class RunWriter:
     def stop(self, settings: Mapping[str, object]) -> None:
         """In order: it is the last thing that is written."""
         self.open(settings)
-        self._note("stop", {})
+        self._note("stop", {"service": BY_RESTORE} if self.restored else {})
         self.finished = True
 
     def rest(self, until_ns: int) -> None:
@@ -268,6 +269,7 @@ class NodeRecordings:
         for run in self.runs:
             if run.book is federation.recorder:
                 self._collect(run)
+                run.restored = federation.saves.successor is not None
                 run.ended = True
                 self._wake.set()
 

@@ -244,7 +244,7 @@ def delete_object_instance(
     if not ordered or not federation.orders.deletes(step, message, instance, order):
         for other in federation.seated(instance.knowledge.mask & ~member.bit):
             step.remove(other, message.removal())
-    remove(federation, instance)
+    remove(step, instance)
     return None if given is None else NO_RETRACTION
 
 
@@ -267,10 +267,10 @@ def local_delete_object_instance(step: Step, object_instance: ObjectInstanceHand
     if member in instance.owners.values():
         raise FederateOwnsAttributes(f"{member!r} owns attributes of {instance.name!r}; divest them first")
     ownership_transfers.refuse_while_pending(member, [instance])
+    update_rates.forget(step, member, update_rates.FORGOTTEN, object_instance)
     federation.forget(instance, member)
     if instance.placement is not None:
         instance_regions.give_up(federation, instance, member)
-    update_rates.forget(federation, member, object_instance)
     tso_queue.forget(member, object_instance)
     member.told_scope.pop(object_instance, None)
     advisories.instances(step, [instance])
