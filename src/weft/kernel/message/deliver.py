@@ -28,13 +28,13 @@ _PRIORITY: Final = OrderType.PRIORITY
 _RECEIVE: Final = OrderType.RECEIVE
 
 
-def deliver(step: Step, message: Message, recipients: Recipients) -> None:
-    """To all members here that get it."""
+def deliver(step: Step, message: Message, recipients: Recipients, number: int) -> None:
+    """To all members here that get it; `number`: as callbacks have it."""
     if message.in_time_stamp_order():
         _in_time(step, message, recipients)
         return
     if not recipients.holding and not message.urgent:
-        _at_once(step, message, recipients.here)
+        _at_once(step, message, recipients.here, number)
     else:
         order = _PRIORITY if message.urgent else _RECEIVE
         last: Recipient | None = None
@@ -43,15 +43,14 @@ def deliver(step: Step, message: Message, recipients: Recipients) -> None:
             if delivery is None or not message.packed or last is None or not recipient.gets_the_same(last):
                 delivery = message.delivery(recipient)
                 last = recipient
-            tso_queue.hand(step, recipient.member, delivery, order, message)
+            tso_queue.hand(step, recipient.member, delivery, order, message, number)
     if recipients.paced and isinstance(message, Update):
-        update_rates.pace(step, message, recipients.paced)
+        update_rates.pace(step, message, recipients.paced, number)
 
 
-def _at_once(step: Step, message: Message, here: list[Recipient]) -> None:
+def _at_once(step: Step, message: Message, here: list[Recipient], number: int) -> None:
     """Packed values cannot be changed, so all who get the same share one delivery, and the host encodes it once."""
     effects = step.effects
-    number = message.callback_number()
     last: Recipient | None = None
     delivery: Delivery | None = None
     for recipient in here:
@@ -97,7 +96,7 @@ def to_member(
     """
     for recipient in for_member(step.federation, member, message, instance):
         if recipient.intervals and instance is None and isinstance(message, Update):
-            update_rates.pace(step, message, [recipient])
+            update_rates.pace(step, message, [recipient], message.number)
         else:
             count(step.federation, message, recipient, instance)
-            tso_queue.hand(step, member, message.delivery(recipient), order, message)
+            tso_queue.hand(step, member, message.delivery(recipient), order, message, message.number)
