@@ -336,10 +336,11 @@ def _pass_on(step: Step, message: Message, found: Recipients) -> None:
     found.count += 1
     if not found.kept:
         found.count_up()
+    number = message.number
     recorder = step.federation.recorder
-    if recorder is not None:
-        message.recorded = message_rows.passes(step, recorder, message, found)
-    deliver.deliver(step, message, found)
+    if recorder is not None and message_rows.passes(step, recorder, message, found):
+        number = -number
+    deliver.deliver(step, message, found, number)
 
 
 def _returned(step: Step, message: Message, found: Recipients) -> MessageRetractionReturn:

@@ -38,15 +38,15 @@ RESIGNED: Final = "rate: it resigned while it waited"
 ACQUIRED: Final = "rate: it acquired the attribute while it waited"
 
 
-def pace(step: Step, message: Update, recipients: list[Recipient]) -> None:
-    """An update goes to these, each with a rate."""
+def pace(step: Step, message: Update, recipients: list[Recipient], number: int) -> None:
+    """An update goes to these, each with a rate; `number`: as callbacks have it."""
     federation = step.federation
     instance = federation.instances[message.instance]
     paces = _paces(federation)
     for recipient in recipients:
         member = recipient.member
         kept = paces.of.setdefault(member.handle, {}).setdefault(instance.handle, Pace())
-        held = Held(message, recipient)
+        held = Held(message, recipient, number)
         ready = []
         passed: list[tuple[AttributeHandle, Held]] = []  # what waited and is replaced by this
         for attribute, seconds in zip(recipient.attributes or (), recipient.intervals, strict=True):
@@ -62,9 +62,9 @@ def pace(step: Step, message: Update, recipients: list[Recipient]) -> None:
         if ready:
             delivery = _take(step, instance, kept, held, ready)
             if message.urgent:
-                tso_queue.hand(step, member, delivery, OrderType.PRIORITY, message)
+                tso_queue.hand(step, member, delivery, OrderType.PRIORITY, message, number)
             else:
-                tso_queue.hand_late(step, member, delivery, None, held.number)
+                tso_queue.hand_late(step, member, delivery, None, number)
         if kept.held:
             _arm(step, instance, member, kept)
 

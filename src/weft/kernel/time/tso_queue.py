@@ -39,33 +39,24 @@ def wrapped(federation: Federation, value: TimeValue) -> LogicalTime:
     return factory.make_time(value)
 
 
-def hand(step: Step, member: Member, delivery: Delivery, order: OrderType, message: Message) -> None:
+def hand(
+    step: Step, member: Member, delivery: Delivery, order: OrderType, message: Message, number: int
+) -> None:
     """In receive order or one of Weft's own, to a member that may be time-constrained."""
     if member.timing.gone and member.timing.is_gone(delivery.object_instance()):
         return
-    if member.timing.is_holding():
-        member.timing.held.append(HeldDelivery(delivery, message.callback_number()))
-    elif message.urgent and member.qos is None:
-        step.effects.append(
-            UrgentCallback(
-                member.session,
-                delivery.method,
-                (),
-                message.priority,
-                number=message.callback_number(),
-                delivery=delivery,
-            )
-        )
-    elif message.urgent and member.qos is not None:
-        member.qos.issue(
-            step, delivery, OrderType.RECEIVE, message.callback_number(), OrderType.PRIORITY, message.priority
-        )
+    if not message.urgent or member.timing.is_holding():
+        hand_late(step, member, delivery, order, number)
+    elif member.qos is not None:
+        member.qos.issue(step, delivery, OrderType.RECEIVE, number, OrderType.PRIORITY, message.priority)
     else:
-        issue(step, member, delivery, order, message.callback_number())
+        session, method, priority = member.session, delivery.method, message.priority
+        urgent = UrgentCallback(session, method, (), priority, number=number, delivery=delivery)
+        step.effects.append(urgent)
 
 
 def hand_late(step: Step, member: Member, delivery: Delivery, order: OrderType | None, number: int) -> None:
-    """What has waited for something else, and may have to go on waiting until the member advances."""
+    """At once, unless it has to wait until the member advances; never about an instance that was removed."""
     if member.timing.gone and member.timing.is_gone(delivery.object_instance()):
         return
     if member.timing.is_holding():
