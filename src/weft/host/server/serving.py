@@ -114,6 +114,9 @@ class Switchboard(Outbox):
         while wire.next():
             if frame.type == CALL_REQUEST:
                 served.calls_made += 1
+                if served.number != self._caller:
+                    self._caller = served.number
+                    self._callers += 1
                 if frame.excess:
                     self._too_large(served, frame)
                     continue
