@@ -26,7 +26,7 @@ PUBLIC = {
         "LocalObject", "LocalRegion", "RTIambassador", "RemoteObject", "RoutingRegion", "RoutingSpaces",
         "QOS_MODULE", "Undecoded", "Update", "heard", "join",
     ],
-    "weft.review": ["AUDITS", "Review", "ReviewError", "Verdict", "follow", "judge", "register", "review"],
+    "weft.review": ["AUDITS", "Review", "ReviewError", "Verdict", "follow", "judge", "register", "review", "sql"],
     "weft.prove": [
         "AtAddress", "AtServer", "Campaign", "CampaignOutcome", "Embedded", "Finding", "MakeWorld", "MeshedServers", "ModelWords",
         "OwnNodes", "Played", "Script", "ScriptedCall", "ServerCertificate", "Simulated", "Stage", "World", "judged",
