@@ -31,6 +31,7 @@ PUBLIC = {
         "AtAddress", "AtServer", "Campaign", "CampaignOutcome", "Embedded", "Finding", "MakeWorld", "MeshedServers", "ModelWords",
         "OwnNodes", "Played", "Script", "ScriptedCall", "ServerCertificate", "Simulated", "Stage", "World", "judged",
         "check_strategy", "proving_model", "read_script", "shrunk", "words_of", "StrategyContractBroken",
+        "IN_TURN",
     ],
     "weft.review.report": ["Evidence", "gather", "html_report"],
     "weft.host": [
