@@ -156,7 +156,7 @@ def test_the_recorder_lists_what_it_writes(tmp_path: Path, writer: type[Writer] 
     made.rti[0].publish_interaction_class(made.interaction("Event"))
     made.rti[1].subscribe_interaction_class(made.interaction("Event"))
     recordings = NodeRecordings(
-        tmp_path, print, made.node._guarded, interval=0.01, writer=writer and writer()
+        tmp_path, print, made.node._guarded, interval=0.01, writer=None if writer is None else writer()
     )
     made.node._node.record(recordings, 0.0)
     for turn in range(3):
@@ -193,7 +193,7 @@ def test_a_manifest_that_cannot_be_written_costs_no_rows(tmp_path: Path) -> None
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(manifests.os, "fsync", fsync)
+        patch.setattr("weft.host.recording.manifest.os.fsync", fsync)
         made.node._node.record(recordings, 0.0)
         for turn in range(3):
             made.send(0, "Event", tag=b"x" * turn)
