@@ -18,7 +18,7 @@ from weft.model.errors import WeftError
 _ROOMS = {
     "operate": ("demo", "serve", "run", "console", "steer", "journal", "passwd"),
     "observe": ("status", "top"),
-    "analyse": ("runs", "runs upload", "export", "review", "tune", "timeline"),
+    "analyse": ("runs", "runs upload", "runs compact", "export", "review", "tune", "timeline"),
     "design": ("fom", "domains", "ddm", "schedule"),
     "reference": ("services", "errors", "prove", "doctor", "completion"),
 }
@@ -27,7 +27,7 @@ _MODULES = {
 }
 _MODULES |= {name: f"weft.cli.{name}" for name in ("bench", "papers")}
 COMMANDS = (
-    "demo", "serve", "run", "console", "runs", "runs upload", "export", "review", "tune", "journal", "passwd",
+    "demo", "serve", "run", "console", "runs", "runs upload", "runs compact", "export", "review", "tune", "journal", "passwd",
     "domains", "ddm", "schedule",
     "fom", "services", "errors", "status", "steer", "top", "timeline", "bench", "papers", "prove", "doctor", "completion",
 )  # fmt: skip
