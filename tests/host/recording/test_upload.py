@@ -227,7 +227,7 @@ def test_what_is_whole_in_the_store_goes_a_day_later(tmp_path: Path) -> None:
 def test_notes_of_a_crash_are_read_as_the_lines_before(tmp_path: Path) -> None:
     notes = Notes(tmp_path)
     notes.call_it("run")
-    stamp = spools.Stamp(1, 2)
+    stamp = spools.FileStamp(1, 2)
     notes.add("a", stamp)
     whole = (tmp_path / ".uploaded").read_bytes()
     notes.add("b", stamp)

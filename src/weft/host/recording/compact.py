@@ -38,7 +38,6 @@ from weft.host.recording.manifest import (
     read_manifest,
 )
 from weft.host.storage import Place
-from weft.model.json_types import JsonObject
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,15 +94,14 @@ def compact(run: Place, now: float | None = None) -> Compacted:
 def _nodes(run: Place) -> Iterator[tuple[str, NodeInfo]]:
     for entry in (run / "nodes").entries():
         if entry.place.suffix == ".json" and not entry.place.name.startswith("."):
-            yield unquote(entry.place.stem), NodeInfo(**_object(entry.place))
+            yield unquote(entry.place.stem), _described(entry.place)
 
 
-def _object(place: Place) -> JsonObject:
+def _described(place: Place) -> NodeInfo:
     try:
-        found = json.loads(place.read())
-    except ValueError as error:
+        return NodeInfo(**json.loads(place.read()))
+    except (ValueError, TypeError) as error:
         raise RecordingError(f"{place} cannot be read: {error}") from error
-    return found if isinstance(found, dict) else {}
 
 
 def _manifests(run: Place) -> Iterator[tuple[tuple[str, int], Manifest]]:
@@ -200,7 +198,7 @@ class _Process:
         in_order = sorted(same, key=lambda one: one.first)
         tables = (_rows_of(self._run / one.file, (self._run / one.file).read())[0] for one in in_order)
         kept = [table.filter(pc.is_in(table.column("seq"), here.column("seq"))) for table in tables]
-        return _plain(here).equals(_plain(pa.concat_tables(kept)))
+        return bool(_plain(here).equals(_plain(pa.concat_tables(kept))))
 
     def _described(self, file: str) -> ListedFile:
         """One that no manifest knows."""

@@ -131,10 +131,10 @@ class ManifestWriter:
             os.fsync(self._file.fileno())
             self._half = b""
         except OSError:
-            self._half = b"\n"
+            half, self._half = self._half, b"\n"
             self._file.truncate(before)
             self._file.seek(before)
-            self._half = b""
+            self._half = half  # what was there before is there still
             raise
 
 

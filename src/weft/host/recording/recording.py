@@ -290,7 +290,10 @@ class NodeRecordings:
             return
         try:
             before = run.rows
-            run.stop(self._settings)
+            with self._lock:
+                dropped = sum(one if isinstance(one, int) else one.rows for one in run.waiting)
+                run.waiting.clear()
+            run.stop(self._settings, dropped)
             self._rows += run.rows - before
             run.tell()
             self._tell_manifest(run)

@@ -148,9 +148,11 @@ class RunWriter:
         except OSError as error:
             self.manifest_error = error
 
-    def stop(self, settings: Mapping[str, object]) -> None:
-        """In order: it is the last thing that is written."""
+    def stop(self, settings: Mapping[str, object], dropped: int) -> None:
+        """In order: it is the last thing that is written.  `dropped`: rows that were to stand before it."""
         self.open(settings)
+        if dropped:
+            self.write([dropped], settings)
         self._note("stop", {})
         self.finished = True
         manifest = self._manifest

@@ -38,7 +38,7 @@ _NOTES = ".uploaded"
 _KEPT = 86_400.0  # seconds
 
 
-class Left(NamedTuple):
+class UploadRest(NamedTuple):
     """What is not in the store yet."""
 
     files: int
@@ -79,7 +79,7 @@ def runs_in(folder: Path) -> list[Path]:
     return sorted((run for run in found if not (run / WHOLE).exists()), key=lambda run: run.name)
 
 
-def left_in(folder: Path, before: float = float("inf")) -> Left:
+def left_in(folder: Path, before: float = float("inf")) -> UploadRest:
     """What is not in the store of that which was written before then (Unix time), whoever uploads it."""
     sizes = []
     for run in runs_in(folder):
@@ -89,7 +89,7 @@ def left_in(folder: Path, before: float = float("inf")) -> Left:
                 found = stamp_of(path)
                 if noted.get(path.relative_to(run).as_posix()) != found and found.mtime_ns < before * 1e9:
                     sizes.append(found.bytes)
-    return Left(len(sizes), sum(sizes))
+    return UploadRest(len(sizes), sum(sizes))
 
 
 def files_of(run: Path) -> Iterator[Path]:
@@ -104,16 +104,16 @@ def files_of(run: Path) -> Iterator[Path]:
 # Notes
 
 
-class Stamp(NamedTuple):
+class FileStamp(NamedTuple):
     """Whether a file is still as it was."""
 
     bytes: int
     mtime_ns: int
 
 
-def stamp_of(path: Path) -> Stamp:
+def stamp_of(path: Path) -> FileStamp:
     told = path.stat()
-    return Stamp(told.st_size, told.st_mtime_ns)
+    return FileStamp(told.st_size, told.st_mtime_ns)
 
 
 class Notes:
@@ -122,7 +122,7 @@ class Notes:
     def __init__(self, run: Path) -> None:
         self._path = run / _NOTES
         self.name = ""
-        self.files: dict[str, Stamp] = {}
+        self.files: dict[str, FileStamp] = {}
         self._read = 0  # bytes of whole lines
         with contextlib.suppress(FileNotFoundError):
             self._take(self._path.read_bytes())
@@ -136,13 +136,13 @@ class Notes:
                 self.name = told
             else:
                 file, size, mtime_ns = told
-                self.files[file] = Stamp(size, mtime_ns)
+                self.files[file] = FileStamp(size, mtime_ns)
 
     def call_it(self, name: str) -> None:
         self._append(name)
         self.name = name
 
-    def add(self, file: str, stamp: Stamp) -> None:
+    def add(self, file: str, stamp: FileStamp) -> None:
         self._append([file, *stamp])
         self.files[file] = stamp
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from weft.host.recording.files import RUN_FILE
 from weft.host.recording.manifest import FOLDER
 from weft.host.recording.runs import file_place
-from weft.host.recording.spool import Notes, Stamp, alone_in, files_of, let_go, stamp_of
+from weft.host.recording.spool import FileStamp, Notes, alone_in, files_of, let_go, stamp_of
 from weft.host.storage import Place
 
 _MANIFEST_BYTES = 100_000  # a second, of manifests that are uploaded again
@@ -27,7 +27,7 @@ _MANIFEST_BYTES = 100_000  # a second, of manifests that are uploaded again
 class _Snapshot(NamedTuple):
     file: str
     data: bytes
-    stamp: Stamp
+    stamp: FileStamp
 
 
 class Uploads:

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.host.recording.spool import Left, clear_up, goes_to, left_in, open_spool, runs_in, uploading
+from weft.host.recording.spool import UploadRest, clear_up, goes_to, left_in, open_spool, runs_in, uploading
 from weft.host.storage import Place, place_of
 from weft.model.log_text import ERROR, WARNING, LogText
 
@@ -145,7 +145,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _many(left: Left) -> str:
+def _many(left: UploadRest) -> str:
     return f"{left.files:,} {'file' if left.files == 1 else 'files'} ({left.bytes / 1e6:,.1f} MB)"
 
 
