@@ -52,6 +52,9 @@ Pass = Callable[[float], None]
 class Life:
     """One federation execution; `step` does something at random that is allowed."""
 
+    network: SimulatedNetwork | None = None
+    """Where it lives, if time is virtual there."""
+
     def __init__(self, seed: int, hosts: list[Any], wait: Pass, time: str, configuration: Any = None) -> None:
         self.random = random.Random(seed)
         self.wait = wait
@@ -399,7 +402,9 @@ def over_nodes(
 
     try:
         hosts = [network.at(names[number % 3]) for number in range(federates)]
-        life(seed, hosts, wait, time).run(steps, **more)
+        lived = life(seed, hosts, wait, time)
+        lived.network = network
+        lived.run(steps, **more)
     finally:
         for recordings in kept:
             recordings.close()
@@ -456,7 +461,8 @@ def _moment(seconds: float) -> None:
 
 def runs(directory: Path) -> list[Path]:
     """In the order of their beginnings: a restore begins another run."""
-    return sorted(find_runs(directory), key=lambda run: int(open_run(run).info["start_ns"]))
+    found = [Path(str(run)) for run in find_runs(directory)]
+    return sorted(found, key=lambda run: int(open_run(run).info["start_ns"]))
 
 
 def _first(directory: Path) -> Path:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from weft.model.errors import SettingsError
+from weft.model.records import Source
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 LOCAL = "127.0.0.1:15164"
@@ -70,6 +71,15 @@ def add_out(parser: argparse.ArgumentParser, metavar: str, text: str, default: s
     old_name(parser, shown, "--output")
 
 
+def read_input(name: str) -> Source:
+    """The file of that name, or standard input for -."""
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise SettingsError(f"{name}: cannot be read: {error.strerror or error}") from error
+    return Source("standard input" if name == "-" else name, data)
+
+
 def write_text(text: str, file: str | None) -> None:
     """To the file that was named, or to standard output."""
     if file is None:
@@ -84,6 +94,11 @@ def write_text(text: str, file: str | None) -> None:
 def complain(errors: Iterable[object]) -> None:
     for error in errors:
         print(f"weft: {error}", file=sys.stderr)
+
+
+RUN_HELP = (
+    "a recorded run: its folder, or its address in a store, like s3://bucket/runs/… (`weft runs` lists them)"
+)
 
 
 def add_master(parser: argparse.ArgumentParser) -> None:
@@ -121,7 +136,11 @@ def real(minimum: float) -> Callable[[str], float]:
 def add_record(parser: argparse.ArgumentParser) -> None:
     """Whether runs are recorded, and where (docs/how-to/recording.md)."""
     either = parser.add_mutually_exclusive_group()
-    either.add_argument("--record", metavar="DIR", help="where runs are recorded (default runs)")
+    either.add_argument(
+        "--record",
+        metavar="PLACE",
+        help="where runs are recorded: a folder, or an address like s3://bucket/runs (default runs)",
+    )
     either.add_argument("--no-record", action="store_true", help="do not record runs")
 
 

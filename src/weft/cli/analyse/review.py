@@ -64,6 +64,11 @@ def register(commands: Commands) -> None:
     parser.add_argument(
         "--html", metavar="FILE", help="also write the report as one HTML file, with space-time diagrams"
     )
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="first compare the checksum of each file with the run's manifest",
+    )
     parser.add_argument("--no-advice", action="store_true", help="leave out what should change (weft tune)")
     parser.add_argument(
         "--follow",
@@ -85,6 +90,8 @@ def _orders(text: str) -> tuple[str, ...]:
 def run(arguments: argparse.Namespace) -> int:
     if not arguments.master:
         raise SettingsError("--master must not be empty; local[*] is this machine")
+    if arguments.follow and arguments.verify:
+        raise SettingsError("--verify is for a run that has ended: leave out --follow")
     if not review_many.is_one_run(arguments):
         return review_many.run_many(arguments)
     return run_one(arguments, arguments.run[0])
@@ -100,7 +107,16 @@ def run_one(arguments: argparse.Namespace, path: str) -> int:
         found = followed(arguments, path, whole)
     else:
         also = review_many.keeper(arguments)
-        found = review(path, arguments.master, say, arguments.witnesses, arguments.orders, also=also, **whole)
+        found = review(
+            path,
+            arguments.master,
+            say,
+            arguments.witnesses,
+            arguments.orders,
+            checksums=arguments.verify,
+            also=also,
+            **whole,
+        )
     keep_result(path, found.as_data())
     if arguments.html is not None:
         write_report(arguments.html, found)
