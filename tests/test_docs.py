@@ -112,6 +112,9 @@ LEFT_OUT: dict[tuple[str, str], str] = {
     ("docs/how-to/storage.md", "weft runs upload s3://lake/runs"): (
         "the same: test_upload.py runs the command with its address"
     ),
+    ("docs/how-to/compare.md", "weft review runs"): (
+        "a night of runs: tests/review/compare/test_night.py has one, and what is found in it"
+    ),
     ("docs/papers.md", "weft papers --quick"): (
         "takes minutes: tests/cli/benchmarks/test_papers_*.py have its parts, test_cli_examples.py begins it (soak)"
     ),

@@ -73,6 +73,12 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
         Example('weft sql "select * from worst_latency order by p99_ms desc limit 10"', LONG),
         Example('weft sql "select run, status from run" --json', LONG),
     ),
+    "weft compare": _examples(
+        "weft compare Range/first:1 Range/last:1",
+        "weft compare Range/first:1 Range/last:1 --percent 20 --html compare.html --fail-on never",
+        kind=LONG,
+    ),
+    "weft trend": _examples("weft trend Range/last:100", "weft trend Range --html trend.html --fail-on never", kind=LONG),
     "weft lake": _examples("weft lake compact", "weft lake compact --grace 5", kind=LONG),
     "weft lake compact": _examples("weft lake compact", "weft lake compact --grace 5", kind=LONG),
     "weft tune": _examples(

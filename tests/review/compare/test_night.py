@@ -37,7 +37,8 @@ def _check(tmp_path: Path, capsys: pytest.CaptureFixture[str], many: int) -> Non
     found = {(one["kind"], one["subject"], one["run"], one["what"], one["verdict"]) for one in events}
     fire, command = (f"HLAinteractionRoot.{name}" for name in (FIRE, COMMAND))
     late = {
-        ("latency", f"deliver {name} to observer (RO)", names[slow], "since", "worse") for name in (fire, command)
+        ("latency", f"deliver {name} to observer (RO)", names[slow], "since", "worse")
+        for name in (fire, command)
     }
     assert found == late | {
         ("traffic", f"{fire} from pilot", names[more], "since", "changed"),
@@ -54,7 +55,12 @@ def _check_comparisons(
 ) -> None:
     """Before and after the link got slow; and two runs between which nothing changed."""
     many = len(names)
-    assert main(["compare", f"{FEDERATION}/first:{many // 3}", f"{FEDERATION}/last:{many // 3}", *lake, "--json"]) == 1
+    assert (
+        main(
+            ["compare", f"{FEDERATION}/first:{many // 3}", f"{FEDERATION}/last:{many // 3}", *lake, "--json"]
+        )
+        == 1
+    )
     told = json.loads(capsys.readouterr().out)
     assert {(one["kind"], one["subject"], one["verdict"]) for one in told["differences"]} == {
         ("latency", f"deliver {fire} to observer (RO)", "worse"),

@@ -36,5 +36,3 @@ def run(arguments: argparse.Namespace) -> int:
         write_page(trend_page(found), arguments.html)
     print(json.dumps(trend_data(found), indent=2) if arguments.json else "\n".join(trend_lines(found)))
     return exit_code(arguments, bool(found.worse), bool(found.events))
-
-
