@@ -95,6 +95,8 @@ class Seen:
     """The number of the last federate that had joined when the node began to record; None: it began in another part."""
     offset: tuple[float, int] = (0.0, 0)
     """Sum of the differences of the two clocks, and how many."""
+    clock: list[tuple[int, int]] = field(default_factory=list)
+    """Of each of the part's files the least and the greatest wall clock."""
 
 
 def survey(session: SparkSession | None, parts: list[RunPart], time_column: str) -> list[Seen]:
@@ -107,15 +109,23 @@ def survey(session: SparkSession | None, parts: list[RunPart], time_column: str)
 def look(number: int, part: RunPart, time_column: str) -> Iterator[pa.RecordBatch]:
     seen = Seen(part.node)
     spans: list[tuple[int, int]] = []
+    epochs: list[Array] = [np.empty(0, np.int64)]
     for table in read_part(part, (*COLUMNS, time_column)):
         if len(table):
             _add(seen, table, time_column)
             mono = arrow.numbers(table, "mono_ns")
             spans.append((int(mono.min()), int(mono.max())))
+            epochs.append(arrow.numbers(table, "epoch_ns"))
+    seen.clock = _clock_of(part, np.concatenate(epochs))
     if spans:
         seen.mono = min(first for first, _ in spans), max(last for _, last in spans)
     schema = pa.schema([("number", pa.int32()), ("seen", pa.string())])
     yield arrow.made_of_rows([{"number": number, "seen": json.dumps(seen.__dict__, default=vars)}], schema)
+
+
+def _clock_of(part: RunPart, epoch: Array) -> list[tuple[int, int]]:
+    files = np.split(epoch, np.cumsum([file.rows for file in part.files])[:-1])
+    return [(int(one.min()), int(one.max())) if len(one) else (0, 0) for one in files]
 
 
 def _read(text: str) -> Seen:
