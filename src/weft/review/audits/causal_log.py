@@ -12,16 +12,16 @@ put right, one task scans all of it (`scan_log`), and rows wait there for sends 
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from weft.review.audits import pick
 from weft.review.audits.context import Context
+from weft.review.audits.told import TOLD, telling, told_of
 from weft.review.kernels import arrow
 from weft.review.kernels.crossing import Crossed, Crossing, offsets
 from weft.review.kernels.log_scan import Key, LateMessage, LogScan, Start
@@ -35,7 +35,6 @@ PATIENCE = 5_000_000_000  # ns by which the clocks of machines may differ
 LOOK = ("is_send", "federate", "source", "message")
 SCANNED = "federate bigint, source bigint, message bigint, after_source bigint, after bigint"
 SCAN = (*LOOK, "fan_out", "epoch_ns")
-TOLD = "number bigint, told binary"
 
 Got = set[tuple[int, int, int]]
 
@@ -94,16 +93,6 @@ def _by_one(context: Context) -> Frame:
 # What pieces tell
 
 
-def told_of(frame: Frame) -> list[Any]:
-    """What each piece tells, in order."""
-    rows = sorted(frame.toArrow().to_pylist(), key=lambda row: row["number"])
-    return [pickle.loads(row["told"]) for row in rows]
-
-
-def telling(number: int, told: object) -> Iterator[pa.RecordBatch]:
-    yield arrow.made_of_rows([{"number": number, "told": pickle.dumps(told)}], arrow.schema_of(TOLD))
-
-
 def look_at(
     orders: tuple[str, ...], nodes: tuple[str, ...], number: int, piece: LogPiece
 ) -> Iterator[pa.RecordBatch]:
@@ -112,7 +101,7 @@ def look_at(
         codes, names = arrow.words(table, "node")
         node = np.array([nodes.index(name) for name in names], np.int64)[codes]
         columns = [arrow.numbers(table, name) for name in (*LOOK, "to", "at")]
-        look.feed(*columns, node)
+        look.feed(*[*columns, node])
     yield from telling(number, look.report())
 
 
