@@ -37,7 +37,9 @@ def register(commands: Commands) -> None:
             "can be told, but rows are missing or an audit failed."
         ),
     )
-    parser.add_argument("run", metavar="RUN", help="the folder of the run (`weft runs` lists them)")
+    parser.add_argument(
+        "run", metavar="RUN", nargs="?", default="", help="the folder of the run (`weft runs` lists them)"
+    )
     add_master(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
@@ -56,6 +58,11 @@ def register(commands: Commands) -> None:
     )
     parser.add_argument(
         "--html", metavar="FILE", help="also write the report as one HTML file, with space-time diagrams"
+    )
+    parser.add_argument(
+        "--plan",
+        action="store_true",
+        help="print the steps of all audits instead (also with --json); needs no RUN",
     )
     parser.add_argument("--no-advice", action="store_true", help="leave out what should change (weft tune)")
     parser.add_argument(
@@ -77,6 +84,10 @@ def _orders(text: str) -> tuple[str, ...]:
 def run(arguments: argparse.Namespace) -> int:
     from weft.review import review
 
+    if arguments.plan:
+        return show_plan(arguments.json)
+    if not arguments.run:
+        raise SettingsError("weft review: name the folder of a run (`weft runs` lists them)")
     if not arguments.master:
         raise SettingsError("--master must not be empty; local[*] is this machine")
     if arguments.html is not None:
@@ -92,6 +103,15 @@ def run(arguments: argparse.Namespace) -> int:
     indent = None if arguments.follow else 2  # behind the findings, a line each
     print(json.dumps(found.as_data(), indent=indent) if arguments.json else as_text(found))
     return EXITS[found.status]
+
+
+def show_plan(as_json: bool) -> int:
+    """What the audits do, step by step."""
+    from weft.review.review import STEPS
+    from weft.review.steps import plan_data, plan_text
+
+    print(json.dumps(plan_data(STEPS), indent=2) if as_json else plan_text(STEPS))
+    return 0
 
 
 def check_writable(path: str) -> None:

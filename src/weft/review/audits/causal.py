@@ -16,15 +16,17 @@ from weft.review.audits import pick
 from weft.review.audits.causal_log import LOOK as LOOK
 from weft.review.audits.causal_log import PATIENCE as PATIENCE
 from weft.review.audits.causal_log import SCANNED, late_by_log
+from weft.review.audits.causal_log import STEPS as LOG_STEPS
 from weft.review.audits.causal_log import scan as scan
 from weft.review.audits.causal_log import scan_log as scan_log
 from weft.review.audits.context import Context, Result
-from weft.review.audits.near import blocks_of, rows_in
+from weft.review.audits.near import ROWS_NEAR, blocks_of, rows_in
 from weft.review.kernels import arrow
 from weft.review.kernels import causal as kernel
 from weft.review.kernels.pieces import Array, by_value, split
 from weft.review.kernels.records import Violation
 from weft.review.spark.tasks import Frame, RunPart, counted, read_part, spread
+from weft.review.steps import RECORDED, AuditStep, AuditSteps, StepKind
 
 LATE, CARRY, FLAGGED = "late", "carry", "flagged"
 PIECES = (
@@ -59,13 +61,12 @@ def audit(context: Context) -> Result:
             0, [], figures={"by_order": {}}, idle=f"nothing was delivered in {', '.join(context.orders)}"
         )
     ways = (_by_vectors(context, stamped), late_by_log(context) if unstamped else None)
-    late = [found.mapInArrow(certain, FOUND) for found in ways if found is not None]
+    late = [context.runner.then(CERTAIN, found) for found in ways if found is not None]
     if not late:
         return Result(0, [], figures={"by_order": {}})
     found = late[0] if len(late) == 1 else late[0].unionByName(late[1])
-    # Found both ways, or in several pieces: of what it came after, always the same is told.
-    found = found.repartition(*KEY).mapInArrow(first_of_each, FOUND).persist()
-    named = _with_orders(context, found).mapInArrow(partial(asked, context.orders), FOUND).persist()
+    found = context.runner.then(EACH_ONCE, found).persist()
+    named = context.runner.then(ASKED, _with_orders(context, found), context.orders).persist()
     named = context.trusted(named, FOUND)
     by_order = {str(order or ""): count for (order,), count in counted(named, "order string").items()}
     return context.result(named, FOUND, KEY, {"by_order": by_order})
@@ -84,7 +85,7 @@ def of_kind(what: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
 
 
 def first_of_each(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Of the same late message the least of those that it came after."""
+    """Found both ways, or in several pieces: of what it came after, always the same (the least) is told."""
     rows: dict[tuple[int, int, int], Violation] = {}
     for batch in batches:
         for row in batch.to_pylist():
@@ -107,10 +108,9 @@ def _with_orders(context: Context, found: Frame) -> Frame:
     near = rows_in(context, blocks_of(found, swapped))
     rows = near.mapInArrow(partial(marked, True), MARKED).persist()
     for prefix in ("", "after_"):
-        keys = (f"{prefix}source", "after" if prefix else "message")
         sends = rows if not prefix else rows.mapInArrow(partial(renamed, "", "after_"), MARKED)
         both = found.mapInArrow(partial(marked, False), MARKED).unionByName(sends)
-        found = both.repartition(*keys).mapInArrow(partial(attach, prefix), FOUND)
+        found = context.runner.then(NAMED if prefix else NAMED_BEFORE, both, prefix)
     return found
 
 
@@ -157,8 +157,7 @@ def _by_vectors(context: Context, parts: list[RunPart]) -> Frame | None:
     """None: nothing is late."""
     if not parts:
         return None
-    pieces = spread(context.session, [partial(judge_part, context.orders, part) for part in parts], PIECES)
-    told = pieces.repartition("node", "federate").mapInArrow(fold, PIECES).persist()
+    told = context.runner.then(CARRIED, context.runner.each(BY_VECTORS, parts, context.orders)).persist()
     counts = counted(told, "what string")
     if not counts:
         return None
@@ -218,12 +217,12 @@ def _flagged(carried: pa.Table) -> list[_Flag]:
 def _late_by_earlier(context: Context, flags: list[_Flag]) -> Frame:
     """What is late because of something in an earlier piece; a message that is delivered again is no late one."""
     parts = [part for part in context.parts if any(flag["node"] == part.node for flag in flags)]
-    works = [partial(late_by_earlier, context.orders, part, flags) for part in parts]
-    late = spread(context.session, works, PIECES).toArrow().to_pylist()
+    each = ((part, flags) for part in parts)
+    late = context.runner.each(LATE_BY_EARLIER, each, context.orders).toArrow().to_pylist()
     wanted = {tuple(row[name] for name in KEY) for row in late}
-    works = [partial(delivered_of, context.orders, one, wanted) for one in context.parts]
+    again = context.runner.each(AGAIN, ((part, wanted) for part in context.parts), context.orders)
     first: dict[tuple[int, ...], int] = {}
-    for row in spread(context.session, works, PIECES).toArrow().to_pylist():
+    for row in again.toArrow().to_pylist():
         key = tuple(row[name] for name in KEY)
         first[key] = min(row["seq"], first.get(key, row["seq"]))
     kept = [row for row in late if first[tuple(row[name] for name in KEY)] >= row["seq"]]
@@ -322,3 +321,53 @@ def _judge_piece(
             many = len(told["seq"])
             if many:
                 yield arrow.made({**{name: [one] * many for name, one in common.items()}, **told}, schema)
+
+
+BY_VECTORS = AuditStep(
+    "by vectors", StepKind.MAP, "what is late within a piece of a node's rows, and what is to be carried behind it", (RECORDED,),
+    judge_part, PIECES, pick.STAMPED, when="vectors were recorded",
+)  # fmt: skip
+CARRIED = AuditStep(
+    "carried", StepKind.KEYED, "pieces with a message that something in an earlier one comes after", ("by vectors",), fold,
+    PIECES, key=("node", "federate"),
+)  # fmt: skip
+LATE_BY_EARLIER = AuditStep(
+    "late by earlier", StepKind.MAP, "what in these pieces is late", (RECORDED, "carried"), late_by_earlier, PIECES,
+    pick.STAMPED, when="there are such pieces",
+)  # fmt: skip
+AGAIN = AuditStep(
+    "again", StepKind.MAP, "whether that was delivered before", (RECORDED, "late by earlier"), delivered_of, PIECES,
+    pick.STAMPED, when="there are such pieces",
+)  # fmt: skip
+CERTAIN = AuditStep(
+    "late",
+    StepKind.MAP,
+    "what is late, found either way",
+    ("carried", "again", "scan", "scan all"),
+    certain,
+    FOUND,
+)
+EACH_ONCE = AuditStep(
+    "each once", StepKind.KEYED, "of a late message one row", ("late",), first_of_each, FOUND, key=KEY
+)
+NAMED_BEFORE = AuditStep(
+    "sent", StepKind.KEYED, "with class and order, as its send says", ("near", "each once"), attach, FOUND,
+    key=("source", "message"), when="something is late",
+)  # fmt: skip
+NAMED = AuditStep(
+    "sent before", StepKind.KEYED, "and with those of the message it came after", ("near", "sent"), attach, FOUND,
+    key=("after_source", "after"), when="something is late",
+)  # fmt: skip
+ASKED = AuditStep(
+    "asked",
+    StepKind.MAP,
+    "of orders that are asked for",
+    ("sent before",),
+    asked,
+    FOUND,
+    when="something is late",
+)
+STEPS = AuditSteps(
+    "causal", "did anybody get m2 before m1, although m1 happened before m2?",
+    (BY_VECTORS, CARRIED, LATE_BY_EARLIER, AGAIN, *LOG_STEPS, CERTAIN, EACH_ONCE, ROWS_NEAR, NAMED_BEFORE, NAMED, ASKED),
+)  # fmt: skip

@@ -29,7 +29,8 @@ from weft.review.kernels.overtaking import Overtaking, Stretch
 from weft.review.kernels.pieces import Array
 from weft.review.kernels.stretches import StretchEffect, starts, summarise
 from weft.review.spark.by_clock import LogPiece, TimedFile, cut, how_many, read_piece
-from weft.review.spark.tasks import Frame, RunPart, Work, in_order, spread
+from weft.review.spark.tasks import Frame, RunPart, in_order
+from weft.review.steps import RECORDED, AuditStep, StepKind
 
 PATIENCE = 5_000_000_000  # ns by which the clocks of machines may differ
 LOOK = ("is_send", "federate", "source", "message")
@@ -73,21 +74,17 @@ def late_by_log(context: Context) -> Frame | None:
     if not pieces:
         return None
     begun = _begun(context, log, crossed)
-    works = [
-        partial(judge, context.orders, log.pieces[piece], crossed.spans[piece], begun.get(piece))
-        for piece in pieces
-    ]
-    return spread(context.session, works, SCANNED)
+    spans = ((log.pieces[piece], crossed.spans[piece], begun.get(piece)) for piece in pieces)
+    return context.runner.each(SCAN_PIECES, spans, context.orders)
 
 
 def _looked_at(context: Context, log: CutLog) -> Crossing:
-    pieces = enumerate(log.pieces)
-    works = [partial(look_at, context.orders, log.nodes, number, piece) for number, piece in pieces]
-    return Crossing(told_of(spread(context.session, works, TOLD)))
+    looks = context.runner.each(LOOK_AT_PIECES, enumerate(log.pieces), context.orders, log.nodes)
+    return Crossing(told_of(looks))
 
 
 def _by_one(context: Context) -> Frame:
-    return spread(context.session, [partial(scan_log, context.orders, context.parts)], SCANNED)
+    return context.runner.each(SCAN_WHOLE, [context.parts], context.orders)
 
 
 # What pieces tell
@@ -112,16 +109,16 @@ def _rows(orders: tuple[str, ...], piece: LogPiece) -> Iterator[pa.Table]:
 def _begun(context: Context, log: CutLog, crossed: Crossed) -> dict[int, Start]:
     """What is known where pieces begin that a span goes on into."""
     groups = [group for group in crossed.groups() if len(group) > 1]
-    works: list[Work] = []
+    each: list[tuple[object, ...]] = []
     for group in groups:
         for piece in group[:-1]:
             wanted = {key for later in group if later > piece for key in crossed.asked[later]}
             about = (crossed.processes, _asked(crossed, group, piece), sorted(wanted))
-            where = (log.pieces[piece], piece, crossed.spans[piece])
-            works.append(partial(tell_effect, context.orders, *where, about))
-    told: list[tuple[int, StretchEffect, Got]] = (
-        told_of(spread(context.session, works, TOLD)) if works else []
-    )
+            each.append((log.pieces[piece], piece, crossed.spans[piece], about))
+    if not each:
+        return {}
+    told: list[tuple[int, StretchEffect, Got]]
+    told = told_of(context.runner.each(TELL_EFFECTS, each, context.orders))
     effects = {piece: effect for piece, effect, _ in told}
     got = {piece: here for piece, _, here in told}
     begun: dict[int, Start] = {}
@@ -203,3 +200,30 @@ def scan(
 
 def _late_batch(late: list[LateMessage]) -> pa.RecordBatch:
     return arrow.made_of_rows([message._asdict() for message in late], arrow.schema_of(SCANNED))
+
+
+LOOK_AT_PIECES = AuditStep(
+    "look", StepKind.PIECES, "what was overtaken, and what crosses the cuts", (RECORDED,), look_at, TOLD, pick.LOGGED,
+    when="something was delivered without a vector; a second time where clocks have to be put right",
+)  # fmt: skip
+CROSS = AuditStep(
+    "crossing", StepKind.FOLD, "what is to be scanned, and what is delivered behind the cut that it was sent before", ("look",),
+    Crossing.crossed,
+)  # fmt: skip
+TELL_EFFECTS = AuditStep(
+    "effects", StepKind.PIECES, "what a piece does to all vectors", (RECORDED, "crossing"), tell_effect, TOLD, pick.LOGGED,
+    when="something was overtaken across a cut",
+)  # fmt: skip
+BEGIN = AuditStep(
+    "starts", StepKind.FOLD, "the vectors that are true where pieces begin", ("crossing", "effects"), starts
+)
+SCAN_PIECES = AuditStep(
+    "scan", StepKind.SCAN, "what is late where something was overtaken", (RECORDED, "crossing", "starts"), judge, SCANNED,
+    pick.LOGGED, when="something was overtaken",
+)  # fmt: skip
+SCAN_WHOLE = AuditStep(
+    "scan all", StepKind.FOLD, "what is late, in one task, in which rows wait for sends that stand behind them",
+    (RECORDED, "crossing"), scan_log, SCANNED, pick.LOGGED,
+    when="clocks cannot be put right, a source sends a number twice, or more than is bounded crosses a cut",
+)  # fmt: skip
+STEPS = (LOOK_AT_PIECES, CROSS, TELL_EFFECTS, BEGIN, SCAN_PIECES, SCAN_WHOLE)

@@ -10,6 +10,7 @@ A life of a node ends with a row for each of its federates, after which nobody k
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -38,7 +39,8 @@ from weft.review.spark.by_clock import (
     read_node,
     within,
 )
-from weft.review.spark.tasks import RunPart, Work, lives_of, merged, read_part, spread
+from weft.review.spark.tasks import RunPart, Work, lives_of, merged, read_part
+from weft.review.steps import LOOKAHEAD, RECORDED, TIME, AuditStep, StepKind
 
 EARLY_GRANT = "grant above LBTS"
 FLUSH = "flush_queue_grant"
@@ -90,12 +92,16 @@ def works_of(context: Context) -> list[Work]:
     log = log_of(context)
     left = _left_since(context)
     many = len(log.pieces)
-    works = [partial(tell_promised, number, log.piece(number)) for number in range(many - 1)]
-    told: list[Promised] = told_of(spread(context.session, works, TOLD)) if works else []
-    begun = [NOTHING_PROMISED]
-    for one in told:
-        begun.append(one.after(begun[-1]))
-    return [partial(judge, log.piece(number), left, start) for number, start in enumerate(begun)]
+    each = ((number, log.piece(number)) for number in range(many - 1))
+    told: list[Promised] = told_of(context.runner.each(TELL_PROMISED, each)) if many > 1 else []
+    begun = beginnings(told)
+    pieces = ((log.piece(number), left, start) for number, start in enumerate(begun))
+    return context.runner.works(JUDGE, pieces)
+
+
+def beginnings(told: Sequence[Promised]) -> list[Promised]:
+    """What is known where each piece begins, by what those before it tell."""
+    return list(itertools.accumulate(told, lambda before, then: then.after(before), initial=NOTHING_PROMISED))
 
 
 def log_of(context: Context) -> GrantLog:
@@ -173,8 +179,8 @@ def _left_since(context: Context) -> dict[int, kernel.Departed]:
     numbers = sorted({one.command for one in gone.values()})
     home = [part for part in context.parts if part.node == context.home] if numbers else []
     last: dict[int, int] = dict.fromkeys(numbers, 0)
-    works = [partial(last_before, numbers, part) for part in home]
-    for row in spread(context.session, works, BEFORE).toArrow().to_pylist() if works else ():
+    told = context.runner.each(LAST_BEFORE, home, numbers).toArrow().to_pylist() if home else []
+    for row in told:
         last[row["command"]] = max(last[row["command"]], row["at"])
     return {
         who: kernel.Departed(one.command, max(one.told - kernel.NEAR, last[one.command]))
@@ -321,3 +327,19 @@ def _steps_of(batch: pa.RecordBatch, dtype: np.dtype[np.generic], nodes: dict[st
         np.array([nodes.setdefault(name, len(nodes)) for name in names], np.int64)[codes],
         arrow.numbers(batch, "own"),
     )
+
+
+TELL_PROMISED = AuditStep(
+    "promises", StepKind.PIECES, "what each federate promises at the end of a piece", (RECORDED,), tell_promised, TOLD,
+    (*STEPPED, TIME, LOOKAHEAD), when="something was granted, and the run is no small one",
+)  # fmt: skip
+BEGIN = AuditStep("begun", StepKind.FOLD, "what is promised where pieces begin", ("promises",), beginnings)
+LAST_BEFORE = AuditStep(
+    "home", StepKind.MAP, "when the home can have carried out that somebody left", (RECORDED,), last_before, BEFORE,
+    ("kind", "command", "epoch_ns"), when="somebody left",
+)  # fmt: skip
+JUDGE = AuditStep(
+    "grants", StepKind.SCAN, "grants above the LBTS", (RECORDED, "begun", "home"), judge, FOUND, (*STEPPED, TIME, LOOKAHEAD),
+    when="something was granted",
+)  # fmt: skip
+STEPS = (TELL_PROMISED, BEGIN, LAST_BEFORE, JUDGE)

@@ -9,7 +9,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +16,8 @@ import pyarrow as pa
 
 from weft.review.kernels import arrow
 from weft.review.kernels.pieces import Array, by_value
-from weft.review.spark.tasks import RunPart, read_part, spread
+from weft.review.spark.tasks import RunPart, read_part
+from weft.review.steps import RECORDED, TIME, AuditStep, AuditSteps, StepKind, StepRunner
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -101,8 +101,8 @@ class Seen:
 
 def survey(session: SparkSession | None, parts: list[RunPart], time_column: str) -> list[Seen]:
     """Of every part, in their order."""
-    works = [partial(look, number, part, time_column) for number, part in enumerate(parts)]
-    found = spread(session, works, "number int, seen string").toArrow().to_pylist()
+    each = ((number, part, time_column) for number, part in enumerate(parts))
+    found = StepRunner(session, arrow.time_type(time_column)).each(LOOK, each).toArrow().to_pylist()
     return [_read(row["seen"]) for row in sorted(found, key=lambda row: row["number"])]
 
 
@@ -223,3 +223,10 @@ def _add_members(seen: Seen, table: pa.Table, time_column: str) -> None:
         if stay.left_at is not None:
             late = got[seq[got] > stay.left_at]
             seen.after_leaving += sorted(set(zip(source[late].tolist(), block[late].tolist(), strict=True)))
+
+
+LOOK = AuditStep(
+    "survey", StepKind.MAP, "who took part, which kinds of rows there are, from when to when", (RECORDED,), look,
+    "number int, seen string", (*COLUMNS, TIME),
+)  # fmt: skip
+STEPS = AuditSteps("survey", "what is there to be asked?", (LOOK,))

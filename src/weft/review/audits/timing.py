@@ -11,12 +11,15 @@ import pyarrow as pa
 from weft.model.json_types import JsonObject
 from weft.review.audits import grants, pick
 from weft.review.audits.context import Context, Result
-from weft.review.audits.delivery import Deliveries
+from weft.review.audits.control import WISHES
+from weft.review.audits.delivery import SUMMED_UP, WRONG, Deliveries
 from weft.review.audits.judging import AFTER_RESIGNATION, LOST, OTHER_TIME
+from weft.review.audits.near import ROWS_NEAR
 from weft.review.kernels import arrow, steps
 from weft.review.kernels import timing as kernel
 from weft.review.kernels.pieces import by_value
 from weft.review.spark.tasks import RunPart, Work, read_part, spread
+from weft.review.steps import LOOKAHEAD, RECORDED, TIME, AuditStep, AuditSteps, StepKind
 
 REGULATING = "time_regulation_enabled"
 REQUESTS = {
@@ -35,7 +38,7 @@ FOUND = (
     "by bigint, unsure boolean"
 )
 ORDERED = ("node", "kind", "order", "service", "seq", "federate", "source", "message")
-STEPS = "node string, seq bigint, federate bigint, source bigint, message bigint, code bigint, time {time}, lookahead {time}"
+STEPPED = "node string, seq bigint, federate bigint, source bigint, message bigint, code bigint, time {time}, lookahead {time}"
 
 
 def audit(context: Context) -> Result:
@@ -46,7 +49,7 @@ def audit(context: Context) -> Result:
         return Result(0, [], idle="nothing was granted or delivered")
     found = spread(context.session, works, schema)
     if deliveries.blocks:
-        found = found.unionByName(deliveries.found.mapInArrow(partial(of_messages, schema), schema))
+        found = found.unionByName(context.runner.then(OF_MESSAGES, deliveries.found, schema))
     return context.result(context.trusted(found, schema), schema, ORDER)
 
 
@@ -70,7 +73,7 @@ def _ordered(context: Context) -> list[Work]:
         works = [partial(fitted, FOUND.format(time=time), work) for work in grants.works_of(context)]
     parts = context.parts_with("grant", "deliver", "request")
     before = zip(parts, _before(context, parts), strict=True)
-    return works + [partial(judge_part, time, columns, part, known) for part, known in before]
+    return works + context.runner.works(IN_ORDER, before, time, columns)
 
 
 def fitted(schema: str, work: Work) -> Iterator[pa.RecordBatch]:
@@ -86,9 +89,8 @@ def _before(context: Context, parts: list[RunPart]) -> list[bytes]:
     if not several:
         return [b""] * len(parts)
     time, columns = context.time_type, _columns(context)
-    schema = f"number bigint, {STEPS.format(time=time)}"
-    works = [partial(tail_part, number, time, columns, part) for number, part in enumerate(parts)]
-    told = spread(context.session, works, schema).toArrow()
+    each = ((number, time, columns, part) for number, part in enumerate(parts))
+    told = context.runner.each(TAILS, each).toArrow()
     numbers = arrow.numbers(told, "number")
     tails: dict[str, pa.Table] = {}
     made = []
@@ -101,7 +103,7 @@ def _before(context: Context, parts: list[RunPart]) -> list[bytes]:
 
 
 def tail_part(number: int, time: str, columns: tuple[str, str], part: RunPart) -> Iterator[pa.RecordBatch]:
-    schema = arrow.schema_of(STEPS.format(time=time))
+    schema = arrow.schema_of(STEPPED.format(time=time))
     known = schema.empty_table()
     for table in read_part(part, (*ORDERED, *columns), partial(ordered, columns)):
         known = tail_of(pa.concat_tables([known, table.cast(schema)]))
@@ -147,7 +149,7 @@ def ordered(columns: tuple[str, str], table: pa.Table) -> pa.Table:
 
 def judge_part(time: str, columns: tuple[str, str], part: RunPart, before: bytes) -> Iterator[pa.RecordBatch]:
     """What is wrong with the steps of a federate, piece by piece, each behind what was before it."""
-    schema = arrow.schema_of(STEPS.format(time=time))
+    schema = arrow.schema_of(STEPPED.format(time=time))
     known = arrow.unpacked(before) if before else schema.empty_table()
     for table in read_part(part, (*ORDERED, *columns), partial(ordered, columns)):
         mine = table.cast(schema)
@@ -182,3 +184,21 @@ def judged(time_name: str, node: str, table: pa.Table, before: int) -> pa.Record
                     }
                 )  # fmt: skip
     return arrow.made_of_rows(rows, arrow.schema_of(FOUND.format(time=time_name)))
+
+
+TAILS = AuditStep(
+    "tails", StepKind.MAP, "the few rows of each federate that say what was before the next part", (RECORDED,), tail_part,
+    f"number bigint, {STEPPED}", (*ORDERED, TIME, LOOKAHEAD), when="a node has several parts",
+)  # fmt: skip
+IN_ORDER = AuditStep(
+    "in order", StepKind.MAP, "time stamp order, grants as asked for, promises kept", (RECORDED, "tails"), judge_part, FOUND,
+    (*ORDERED, TIME, LOOKAHEAD),
+)  # fmt: skip
+OF_MESSAGES = AuditStep(
+    "of messages", StepKind.MAP, "of what is wrong with deliveries, what is about logical time", ("wrong deliveries",),
+    of_messages, FOUND, when="there is such a thing",
+)  # fmt: skip
+STEPS = AuditSteps(
+    "time", "are deliveries in time stamp order, and grants as asked for and not above the LBTS?",
+    (TAILS, IN_ORDER, *grants.STEPS, SUMMED_UP, WISHES, ROWS_NEAR, WRONG, OF_MESSAGES),
+)  # fmt: skip
