@@ -12,7 +12,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from weft.review.audits import causal, pick, timing
+from weft.review.audits import causal_log, grants, pick
 from weft.review.kernels import arrow
 from weft.review.kernels.records import Violation
 from weft.review.kernels.timing import NEAR, Departed
@@ -40,7 +40,7 @@ class Grants:
     def __init__(self, time_column: str, lookahead_column: str) -> None:
         self._columns = (time_column, lookahead_column)
         self._gone: dict[int, Departed] = {}
-        self._check = _Endless(partial(timing.check_grants, arrow.time_type(time_column), self._gone))
+        self._check = _Endless(partial(grants.check_grants, arrow.time_type(time_column), self._gone))
         self._schema: pa.Schema | None = None
         self.waiting = WaitingRows()
 
@@ -50,10 +50,10 @@ class Grants:
             if command is not None:
                 told = Departed(command, at - NEAR)
                 self._gone[federate] = min(told, self._gone.get(federate, told))
-        clocks = timing.Clocks("", clocks_differ)
-        parts = [timing.changes_of(self._columns, table)]
+        clocks = grants.Clocks("", clocks_differ)
+        parts = [grants.changes_of(self._columns, table)]
         parts += [
-            timing.checks_of(self._columns, clocks, own, table) for own in timing.compared(clocks_differ)
+            grants.checks_of(self._columns, clocks, own, table) for own in grants.compared(clocks_differ)
         ]
         self._schema = parts[0].schema
         for part in parts:
@@ -62,7 +62,7 @@ class Grants:
     def crashed(self, federates: Iterable[int], at: int) -> None:
         """Their node tells nothing any more: what they promised since is not known."""
         if self._schema is not None:
-            row = timing.ends_unknown("", at)
+            row = grants.ends_unknown("", at)
             rows = [row | {"federate": federate} for federate in federates]
             self.waiting.add(pa.Table.from_pylist(rows, schema=self._schema))
 
@@ -80,7 +80,7 @@ class Scan:
 
     def __init__(self, orders: Sequence[str]) -> None:
         self._orders = tuple(orders)
-        self._scan = _Endless(partial(causal.scan, patience=causal.PATIENCE))
+        self._scan = _Endless(partial(causal_log.scan, patience=causal_log.PATIENCE))
         self.waiting = WaitingRows()
 
     def feed(self, table: pa.Table) -> None:
@@ -99,4 +99,4 @@ class Scan:
         """Nobody writes any more: what still waits for something goes on without it."""
         for row in self._scan.feed(None):
             yield {"audit": "causal", **row, "epoch_ns": 0}
-        self._scan = _Endless(partial(causal.scan, patience=causal.PATIENCE))
+        self._scan = _Endless(partial(causal_log.scan, patience=causal_log.PATIENCE))
