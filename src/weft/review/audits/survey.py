@@ -112,14 +112,17 @@ def survey(session: SparkSession | None, parts: list[RunPart], time_column: str)
 def look(number: int, part: RunPart, time_column: str) -> Iterator[pa.RecordBatch]:
     seen = Seen(part.node)
     spans: list[tuple[int, int]] = []
-    epochs: list[Array] = [np.empty(0, np.int64)]
-    for table in read_part(part, (*COLUMNS, time_column)):
-        if len(table):
-            _add(seen, table, time_column)
-            mono = arrow.numbers(table, "mono_ns")
-            spans.append((int(mono.min()), int(mono.max())))
-            epochs.append(arrow.numbers(table, "epoch_ns"))
-    seen.clock = _clock_of(part, np.concatenate(epochs))
+    # How many rows the row groups of a cut file have is known when they are read.
+    is_cut = any(file.cut is not None for file in part.files)
+    for piece in [RunPart(part.node, (file,)) for file in part.files] if is_cut else [part]:
+        epochs: list[Array] = [np.empty(0, np.int64)]
+        for table in read_part(piece, (*COLUMNS, time_column)):
+            if len(table):
+                _add(seen, table, time_column)
+                mono = arrow.numbers(table, "mono_ns")
+                spans.append((int(mono.min()), int(mono.max())))
+                epochs.append(arrow.numbers(table, "epoch_ns"))
+        seen.clock += _clock_of(piece, np.concatenate(epochs))
     if spans:
         seen.mono = min(first for first, _ in spans), max(last for _, last in spans)
     schema = pa.schema([("number", pa.int32()), ("seen", pa.string())])

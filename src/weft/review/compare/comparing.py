@@ -118,7 +118,7 @@ def compare(
         elif of.by_interval:
             inside = [_intervals(of, runs) for runs in (before, after)]
             if min(map(len, inside)) >= ENOUGH_INTERVALS:
-                weighed.append(_Weighed(subject, inside[0], inside[1], contrast(*inside)))
+                weighed.append(_Weighed(subject, inside[0], inside[1], contrast(inside[0], inside[1])))
         else:
             found.differences += _single(subject, *sides)
     found.differences += _beyond_noise(weighed, bounds)
@@ -161,8 +161,8 @@ def _one_sided(subject: Subject, before: Values, after: Values) -> list[Differen
     if subject.kind != TRAFFIC or (not len(before) and not len(after)):
         return []
     why = "is new" if len(after) else "is gone"
-    medians = (float(np.median(side)) if len(side) else 0.0 for side in (before, after))
-    return [Difference(subject, CHANGED, *medians, None, why, (len(before), len(after)))]
+    old, new = (float(np.median(side)) if len(side) else 0.0 for side in (before, after))
+    return [Difference(subject, CHANGED, old, new, None, why, (len(before), len(after)))]
 
 
 def _single(subject: Subject, before: Values, after: Values) -> list[Difference]:
