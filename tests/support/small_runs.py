@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 
 from weft.host.recording.files import NodeFiles, open_run_folder
 from weft.host.recording.manifest import ManifestKeeper
-from weft.host.recording.runs import RowFile, open_run, read_rows
+from weft.host.recording.runs import RowFile, find_runs, open_run, read_rows
 from weft.host.recording.writers import Part, Writer
-from weft.host.storage import Place
+from weft.host.storage import Place, place_of
 from weft.recorder import VERSION, Book, BookBatch
 from weft.review.quality import inspect
 
@@ -102,8 +102,12 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
     return [row for file in run.files for row in read_rows(file).to_pylist()]
 
 
+def runs_here(folder: Path) -> list[Path]:
+    return [Path(str(run)) for run in find_runs(folder)]
+
+
 def rows_of_files(files: Sequence[Path], node: str = "A") -> list[dict[str, Any]]:
-    counted = [RowFile(path, node, pq.read_metadata(path).num_rows, VERSION) for path in files]
+    counted = [RowFile(place_of(path), node, pq.read_metadata(path).num_rows, VERSION) for path in files]
     return [row for file in counted for row in read_rows(file).to_pylist()]
 
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from support.federation import Federation
 from support.server_in_thread import eventually
+from support.small_runs import runs_here
 from weft.host.recording import manifest as manifests
 from weft.host.recording.manifest import (
     ListedFile,
@@ -28,7 +29,7 @@ from weft.host.recording.manifest import (
     read_manifest,
 )
 from weft.host.recording.recording import NodeRecordings
-from weft.host.recording.runs import Run, find_runs, open_run
+from weft.host.recording.runs import Run, open_run
 from weft.host.recording.writers import Writer
 from weft.recorder import VERSION
 
@@ -138,7 +139,7 @@ def agrees(run: Run, found: Manifest) -> None:
     """Each line is what the file itself says; together they are all files."""
     assert [run.path / one.file for one in found.files] == [one.path for one in run.files]
     for line in found.files:
-        path = run.path / line.file
+        path = Path(str(run.path / line.file))
         data = path.read_bytes()
         rows = pq.ParquetFile(path).read(["seq", "epoch_ns"])
         seq, clock = rows["seq"].to_pylist(), rows["epoch_ns"].to_pylist()
@@ -164,7 +165,7 @@ def test_the_recorder_lists_what_it_writes(tmp_path: Path, writer: type[Writer] 
         made.send(0, "Event", tag=b"x" * turn)
         written = recordings.facts()["rows"]
         assert eventually(lambda before=written: recordings.facts()["rows"] != before)  # type: ignore[misc]
-    (path,) = find_runs(tmp_path)
+    (path,) = runs_here(tmp_path)
     assert manifest_of(path).end is None
     made.node._guarded(recordings.collect)
     made.node._node.stop_recording()
@@ -211,7 +212,7 @@ def test_a_manifest_that_cannot_be_written_costs_no_rows(tmp_path: Path) -> None
     assert "manifest" in reports[0]
     assert "No space left" in reports[0]
     assert "whole again" in reports[1]
-    (path,) = find_runs(tmp_path)
+    (path,) = runs_here(tmp_path)
     run = open_run(path)
     agrees(run, manifest_of(path))
     assert run.dropped == 0

@@ -22,12 +22,12 @@ from host.recording.test_manifest import agrees, manifest_of
 from support.federation import Federation
 from support.object_store import ObjectStore, credentials, object_store
 from support.server_in_thread import eventually
-from support.small_runs import BEGAN, SmallRun, fetched, recorded, rows_of
+from support.small_runs import BEGAN, SmallRun, fetched, recorded, rows_of, runs_here
 from weft.cli import main
 from weft.host.recording import spool as spools
 from weft.host.recording.manifest import read_manifest
 from weft.host.recording.recording import NodeRecordings, local_runs, recordings_of, shown_place
-from weft.host.recording.runs import find_runs, open_run
+from weft.host.recording.runs import open_run
 from weft.host.recording.spool import (
     WHOLE,
     Notes,
@@ -190,7 +190,7 @@ def test_nodes_of_several_machines_find_the_same_run(tmp_path: Path) -> None:
         run.write(3)
         run.end()
         Uploads(lambda spool=spool: runs_in(spool), place, keep=False).turn()  # type: ignore[misc]
-    (path,) = find_runs(tmp_path / "store")
+    (path,) = runs_here(tmp_path / "store")
     run_there = open_run(path)
     assert sorted(run_there.nodes) == ["A", "B"]
     assert run_there.ended
@@ -300,7 +300,7 @@ def test_what_is_recorded_comes_to_the_store(
     recordings.close()
     made.close()
     assert not [text for text in reports if "not in" in text], reports
-    (path,) = find_runs(fetched(place_of(address), tmp_path / "there"))
+    (path,) = runs_here(fetched(place_of(address), tmp_path / "there"))
     run = open_run(path)
     assert run.ended
     assert not run.troubles
@@ -330,7 +330,7 @@ def test_a_store_that_is_down_is_told_once_and_keeps_nobody(
     address = store.address("lake/up")
     assert main(["runs", "upload", str(folder.parents[1]), address]) == 0
     capsys.readouterr()
-    (path,) = find_runs(fetched(place_of(address), tmp_path / "there"))
+    (path,) = runs_here(fetched(place_of(address), tmp_path / "there"))
     assert rows_of(path) == rows
     assert not list(spool.rglob("*.parquet"))
 
@@ -370,7 +370,7 @@ def test_passwords_in_addresses_are_not_shown(tmp_path: Path) -> None:
     made.node._node.stop_recording()
     recordings.close()
     made.close()
-    (path,) = find_runs(recordings.directory)
+    (path,) = runs_here(recordings.directory)
     assert open_run(path).ended
     hidden = [
         one for one in recordings.directory.rglob("*") if one.is_file() and b"secret" in one.read_bytes()
@@ -409,7 +409,7 @@ def killed_again_and_again(seed: int, store: ObjectStore, tmp_path: Path) -> Non
     assert eventually(lambda: _is_free(folder))
     assert main(["runs", "upload", str(spool), address]) == 0
     there = fetched(place_of(address), tmp_path / "there")
-    kept = find_runs(there)
+    kept = runs_here(there)
     assert len(kept) == 2
     for path in kept:
         rows = rows_of(path)
@@ -420,7 +420,7 @@ def killed_again_and_again(seed: int, store: ObjectStore, tmp_path: Path) -> Non
         found = manifest_of(path)
         run = open_run(path)
         listed = [path / one.file for one in found.files]
-        assert set(listed) <= {one.path for one in run.files}
+        assert set(listed) <= {Path(str(one.path)) for one in run.files}
         assert len(run.files) - len(listed) <= 1  # of which the crash came before its line
         agrees(
             run.__class__(path, run.info, run.nodes, [one for one in run.files if one.path in listed]), found

@@ -84,7 +84,11 @@ def _source(given: Path, place: Place) -> _Source:
             return _Source(folder, partial(runs_in, folder), keep=False)
     if not given.is_dir():
         raise RecordingError(f"{given}: there is no such folder; nothing waits there")
-    return _Source(given, partial(find_runs, given), keep=True)
+    return _Source(given, partial(_runs_below, given), keep=True)
+
+
+def _runs_below(folder: Path) -> list[Path]:
+    return [local for run in find_runs(folder) if (local := run.local) is not None]
 
 
 class _Progress:
