@@ -73,7 +73,7 @@ PUBLIC = {
     "weft.ordering": [
         "Mses", "MsesCounts", "Tag", "TaggedMessage", "decode_tag", "encode_tag", "encode_tags",
     ],
-    "weft.recorder": ["BY_RESTORE", "COLUMNS", "KINDS", "VERSION", "Book", "BookBatch", "Column"],
+    "weft.recorder": ["BY_RESTORE", "COLUMNS", "FILTERED", "KINDS", "VERSION", "Book", "BookBatch", "Column"],
     "weft.recorder.timeline": [
         "Activation", "Ended", "Figures", "KINDS", "Laxity", "Lost", "Miss", "Picture", "Push", "Row", "SCRIPT", "TIP",
         "TIPS", "Table", "TimeWindow", "TimelineLane",

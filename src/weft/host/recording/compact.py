@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import unquote
 
 from weft.host.processes import is_alive
@@ -52,10 +52,6 @@ class Compacted(NamedTuple):
     before: int
     after: int
     rows: int
-
-
-class RunInUseError(RecordingError):
-    """It is still being written."""
 
 
 def runs_below(top: Place) -> list[Place]:
@@ -99,9 +95,12 @@ def _nodes(run: Place) -> Iterator[tuple[str, NodeInfo]]:
 
 def _described(place: Place) -> NodeInfo:
     try:
-        return NodeInfo(**json.loads(place.read()))
-    except (ValueError, TypeError) as error:
+        found = json.loads(place.read())
+    except ValueError as error:
         raise RecordingError(f"{place} cannot be read: {error}") from error
+    if not isinstance(found, dict):
+        raise RecordingError(f"{place} cannot be read: it is no JSON object")
+    return cast("NodeInfo", found)
 
 
 def _manifests(run: Place) -> Iterator[tuple[tuple[str, int], Manifest]]:
@@ -132,7 +131,7 @@ def _check_over(run: Place, nodes: dict[str, NodeInfo], now: float) -> None:
     latest = max((entry.mtime_ns for entry in run.files()), default=0) / 1e9
     if any(alive.values()) or now - latest < _CALM:
         names = ", ".join(sorted(name for name, one in alive.items() if one is not False))
-        raise RunInUseError(
+        raise RecordingError(
             f"{run} is still being written by {names}, as far as can be seen, and is left alone"
         )
 
