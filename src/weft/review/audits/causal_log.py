@@ -66,10 +66,10 @@ def late_by_log(context: Context) -> Frame | None:
             log = log_of(context, dict(zip(log.nodes, right, strict=True)))
             crossing = _looked_at(context, log)
     if not crossing.is_countable or crossing.is_forward:
-        return _by_one(context)
+        return late_by_one(context)
     crossed = crossing.crossed()
     if not crossed.is_small:
-        return _by_one(context)
+        return late_by_one(context)
     pieces = [piece for group in crossed.groups() for piece in group]
     if not pieces:
         return None
@@ -83,7 +83,8 @@ def _looked_at(context: Context, log: CutLog) -> Crossing:
     return Crossing(told_of(looks))
 
 
-def _by_one(context: Context) -> Frame:
+def late_by_one(context: Context) -> Frame:
+    """The same, by one task that scans the whole log."""
     return context.runner.each(SCAN_WHOLE, [context.parts], context.orders)
 
 
