@@ -258,7 +258,7 @@ def test_files_that_a_full_disk_refuses_are_not_listed_and_their_rows_are_counte
     made.node._node.stop_recording()
     recordings.close()
     made.close()
-    (path,) = find_runs(tmp_path)
+    (path,) = runs_here(tmp_path)
     run, found = open_run(path), manifest_of(path)
     agrees(run, found)
     missing = last = 0
