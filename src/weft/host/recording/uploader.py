@@ -4,7 +4,7 @@ It is a process of its own with little precedence: neither a slow network nor wh
 federates, and what went to the spool is safe whatever becomes of either process.  It looks for what is new every second.  A store
 that does not answer is told once and tried again, each time later.
 
-    input     nothing; when it ends, so does the process, once all that was written by then is in the store
+    input     nothing; when it ends, or a line comes, the process ends once all that was written by then is in the store
     output    a line of JSON each time that the store fails (`why`), or works again (`why` is null)
 """
 
@@ -80,18 +80,26 @@ class Uploader:
         """Should it die, another one goes on."""
         wait = _RETRY
         while True:
-            process = self._process
-            assert process.stdout is not None
-            for line in process.stdout:
-                self._tell(json.loads(line)["why"])
-            if self._closing.wait(wait):
+            output = self._process.stdout
+            assert output is not None
+            for line in output:
+                with contextlib.suppress(ValueError):  # it died within a line
+                    self._tell(json.loads(line)["why"])
+            while not self._closing.wait(wait):
+                wait = min(2 * wait, _RETRY_MOST)
+                if self._replaced():
+                    break
+            else:
                 return
-            wait = min(2 * wait, _RETRY_MOST)
-            with self._lock:
-                if self._closing.is_set():
-                    return
-                _end(process)
-                self._process = self._start()
+
+    def _replaced(self) -> bool:
+        with self._lock:
+            if not self._closing.is_set():
+                _end(self._process)
+                with contextlib.suppress(OSError):  # no room for a process: later
+                    self._process = self._start()
+                    return True
+        return False
 
     def _tell(self, why: str | None) -> None:
         if why is None:
@@ -107,27 +115,17 @@ class Uploader:
     def close(self) -> None:
         """Wait for what is left, for a while, and say what still is then."""
         before = time.time()
-        deadline = time.monotonic() + self._patience
         with self._lock:
             self._closing.set()
-            process = self._process
-        if process.poll() is not None:
-            self._thread.join()
-            _end(process)
-            process = self._start()
-        assert process.stdin is not None
-        with contextlib.suppress(OSError):
-            process.stdin.close()
-        while (rest := deadline - time.monotonic()) > 0:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(min(_TELL, rest))
-                break
-            left = left_in(self.folder, before)
-            text = f"recording: uploading to {self.place}: {_many(left)} left"
-            self._report(LogText(text, "uploading"))
-        process.kill()
+        with contextlib.suppress(OSError):  # no room for a process
+            if self._process.poll() is not None:
+                self._thread.join()
+                _end(self._process)
+                self._process = self._start()
+            self._wait(before)
+        self._process.kill()
         self._thread.join()
-        _end(process)
+        _end(self._process)
         left = left_in(self.folder, before)
         if left.files:
             text = (
@@ -135,6 +133,20 @@ class Uploader:
                 f"same place uploads them, and so does: weft runs upload {self.folder}"
             )
             self._report(LogText(text, "uploading-unfinished", WARNING))
+
+    def _wait(self, before: float) -> None:
+        deadline = time.monotonic() + self._patience
+        stdin = self._process.stdin
+        assert stdin is not None
+        with contextlib.suppress(OSError):
+            stdin.write(b"\n")  # processes that were forked meanwhile may keep the pipe open
+            stdin.close()
+        while (rest := deadline - time.monotonic()) > 0:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(min(_TELL, rest))
+                return
+            text = f"recording: uploading to {self.place}: {_many(left_in(self.folder, before))} left"
+            self._report(LogText(text, "uploading"))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
