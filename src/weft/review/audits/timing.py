@@ -189,6 +189,9 @@ def judged(time_name: str, node: str, table: pa.Table, before: int) -> pa.Record
 # Grants
 
 
+EARLY_GRANTS = "what string, federate bigint, node string, seq bigint, time {time}, bound {time}, by bigint"
+
+
 class Clocks(NamedTuple):
     """What order rows of different nodes are in."""
 
@@ -318,36 +321,45 @@ def _stepped(columns: tuple[str, str], table: pa.Table, rows: Array, leaves: Arr
 def check_grants(
     time_name: str, gone: kernel.Gone, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    dtype = np.dtype(np.int64 if time_name == "bigint" else np.float64)
-    schema = arrow.schema_of(
-        f"what string, federate bigint, node string, seq bigint, time {time_name}, bound {time_name}, by bigint"
-    )
-    promises = kernel.Promises(dtype, gone)
-    constrained: set[int] = set()
-    nodes: dict[str, int] = {}
-    told: set[tuple[str, int]] = set()
+    check = GrantCheck(time_name, gone)
     for batch in batches:
-        steps = _steps_of(batch, dtype, nodes)
+        yield check.feed(batch)
+
+
+class GrantCheck:
+    """Grants above the LBTS, of rows in the order of their time, as they come."""
+
+    def __init__(self, time_name: str, gone: kernel.Gone) -> None:
+        """More may be entered in `gone` as they are known."""
+        self._dtype = np.dtype(np.int64 if time_name == "bigint" else np.float64)
+        self._time = time_name
+        self._promises = kernel.Promises(self._dtype, gone)
+        self._constrained: set[int] = set()
+        self._nodes: dict[str, int] = {}
+        self._told: set[tuple[str, int]] = set()
+
+    def feed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        steps = _steps_of(batch, self._dtype, self._nodes)
         turn = arrow.numbers(batch, "turn")
         turns = [
             (int(place), int(steps.federate[place]))
             for place in np.flatnonzero((turn != 0) & ~steps.is_check)
         ]
         rows = []
-        for place, bound, by in promises.feed(steps):
+        for place, bound, by in self._promises.feed(steps):
             while turns and turns[0][0] < place:
-                _turn(constrained, turn, *turns.pop(0))
+                _turn(self._constrained, turn, *turns.pop(0))
             row = batch.slice(place, 1).to_pylist()[0]
             key = (row["node"], row["seq"])
-            if row["federate"] in constrained and key not in told:
-                told.add(key)
+            if row["federate"] in self._constrained and key not in self._told:
+                self._told.add(key)
                 rows.append(
                     {"what": EARLY_GRANT, "bound": bound.item(), "by": by}
                     | {name: row[name] for name in ("federate", "node", "seq", "time")}
                 )
         for rest in turns:
-            _turn(constrained, turn, *rest)
-        yield arrow.made_of_rows(rows, schema)
+            _turn(self._constrained, turn, *rest)
+        return arrow.made_of_rows(rows, arrow.schema_of(EARLY_GRANTS.format(time=self._time)))
 
 
 def _steps_of(batch: pa.RecordBatch, dtype: np.dtype[np.generic], nodes: dict[str, int]) -> kernel.GrantSteps:
