@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from weft.cli.analyse.run_reviews import keep_result
 from weft.cli.analyse.tune import advice_lines, say
-from weft.cli.arguments import Commands, add_master, whole
+from weft.cli.arguments import RUN_HELP, Commands, add_master, whole
 from weft.model.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def register(commands: Commands) -> None:
             "can be told, but rows are missing or an audit failed."
         ),
     )
-    parser.add_argument("run", metavar="RUN", help="the folder of the run (`weft runs` lists them)")
+    parser.add_argument("run", metavar="RUN", help=RUN_HELP)
     add_master(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
@@ -56,6 +56,11 @@ def register(commands: Commands) -> None:
     )
     parser.add_argument(
         "--html", metavar="FILE", help="also write the report as one HTML file, with space-time diagrams"
+    )
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="first compare the checksum of each file with the run's manifest",
     )
     parser.add_argument("--no-advice", action="store_true", help="leave out what should change (weft tune)")
     parser.add_argument(
@@ -79,13 +84,23 @@ def run(arguments: argparse.Namespace) -> int:
 
     if not arguments.master:
         raise SettingsError("--master must not be empty; local[*] is this machine")
+    if arguments.follow and arguments.verify:
+        raise SettingsError("--verify is for a run that has ended: leave out --follow")
     if arguments.html is not None:
         check_writable(arguments.html)
     whole = {"advice": not arguments.no_advice, "evidence": arguments.html is not None}
     if arguments.follow:
         found = followed(arguments, whole)
     else:
-        found = review(arguments.run, arguments.master, say, arguments.witnesses, arguments.orders, **whole)
+        found = review(
+            arguments.run,
+            arguments.master,
+            say,
+            arguments.witnesses,
+            arguments.orders,
+            checksums=arguments.verify,
+            **whole,
+        )
     keep_result(arguments.run, found.as_data())
     if arguments.html is not None:
         write_report(arguments.html, found)
