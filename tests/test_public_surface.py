@@ -26,7 +26,7 @@ PUBLIC = {
         "LocalObject", "LocalRegion", "RTIambassador", "RemoteObject", "RoutingRegion", "RoutingSpaces",
         "QOS_MODULE", "Undecoded", "Update", "heard", "join",
     ],
-    "weft.review": ["AUDITS", "Review", "ReviewError", "Verdict", "follow", "judge", "register", "review"],
+    "weft.review": ["AUDITS", "Review", "ReviewError", "Verdict", "follow", "judge", "register", "review", "sql"],
     "weft.prove": [
         "AtAddress", "AtServer", "Campaign", "CampaignOutcome", "Embedded", "Finding", "MakeWorld", "MeshedServers", "ModelWords",
         "OwnNodes", "Played", "Script", "ScriptedCall", "ServerCertificate", "Simulated", "Stage", "World", "judged",
@@ -72,7 +72,7 @@ PUBLIC = {
     "weft.ordering": [
         "Mses", "MsesCounts", "Tag", "TaggedMessage", "decode_tag", "encode_tag", "encode_tags",
     ],
-    "weft.recorder": ["COLUMNS", "KINDS", "VERSION", "Book", "BookBatch", "Column"],
+    "weft.recorder": ["BY_RESTORE", "COLUMNS", "KINDS", "VERSION", "Book", "BookBatch", "Column"],
     "weft.recorder.timeline": [
         "Activation", "Ended", "Figures", "KINDS", "Laxity", "Lost", "Miss", "Picture", "Push", "Row", "SCRIPT", "TIP",
         "TIPS", "Table", "TimeWindow", "TimelineLane",

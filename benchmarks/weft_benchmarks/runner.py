@@ -79,6 +79,19 @@ def can_run_compiled() -> bool:
     return bool(measure_there(f"{__name__}:nothing", COMPILED)["compiled"])
 
 
+def builds(pure: bool) -> list[str]:
+    """The compiled build, where there is one, and pure Python, if it is wanted or all there is."""
+    found = [COMPILED] if can_run_compiled() else []
+    return [*found, PURE] if pure or not found else found
+
+
+def machine_line(results: dict[str, Any]) -> str:
+    """Where it was measured, and beside what."""
+    machine = results["machine"]
+    loads = f"load {machine['load_average']:.2f} before and {machine['load_average_after']:.2f} after"
+    return f"{machine['cores']} cores, {loads}, Python {machine['python']}"
+
+
 def alternate(
     functions: list[str], builds: list[str], repeats: int
 ) -> dict[tuple[str, str], dict[str, float]]:

@@ -22,7 +22,7 @@ from weft.ordering import (
     encode_tag,
     encode_tags,
 )
-from weft.ordering.text_tags import decode_text, encode_text
+from weft.ordering.text_tags import encode_text, read_text
 
 PATTERNS = ("unicast", "groups of three", "publish and subscribe", "broadcast", "mixed")
 
@@ -161,7 +161,7 @@ class Network:
             return decode_tag(encode_tags(tag, groups)[tag.destinations.index(to)])
         if form < 3:
             return decode_tag(encode_tag(tag, to if form == 1 else -1))
-        return decode_text(encode_text(tag, b"&", to if form == 3 else -1))[0]
+        return read_text(encode_text(tag, b"&", to if form == 3 else -1))[0]
 
     def _receive(self, site: Site, name: int) -> None:
         if not site.here:

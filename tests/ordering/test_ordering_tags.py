@@ -18,7 +18,7 @@ from weft.ordering import (
     encode_tags,
 )
 from weft.ordering.tags import ALIKE, GROUPS, ROWS, _encode_alike, _needed, _row_of_all
-from weft.ordering.text_tags import decode_text, encode_text
+from weft.ordering.text_tags import encode_text, read_text
 
 
 @st.composite
@@ -79,11 +79,11 @@ def trimmed(tag: Tag, recipient: int) -> Tag:
 def test_what_is_written_is_read(tag: Tag, user_tag: bytes) -> None:
     """In bytes and as text, to all and to one; a user's tag may have ampersands."""
     assert fields(decode_tag(encode_tag(tag))) == fields(tag)
-    again, own = decode_text(encode_text(tag, user_tag))
+    again, _, own = read_text(encode_text(tag, user_tag))
     assert (fields(again), own) == (fields(tag), user_tag)
     for to in tag.destinations[:3]:
         assert fields(decode_tag(encode_tag(tag, to))) == fields(trimmed(tag, to))
-        assert fields(decode_text(encode_text(tag, user_tag, to))[0]) == fields(trimmed(tag, to))
+        assert fields(read_text(encode_text(tag, user_tag, to))[0]) == fields(trimmed(tag, to))
         assert tag.pairs_for([[to]]) == pairs(trimmed(tag, to))
 
 
@@ -183,10 +183,10 @@ def test_changed_text_is_read_or_refused(tag: Tag, data: st.DataObject) -> None:
             st.sampled_from(b"0179&,;:.@x\n\xff")
         )
     try:
-        again, user_tag = decode_text(bytes(written))
+        again, _, user_tag = read_text(bytes(written))
     except OrderingError:
         return
-    assert fields(decode_text(encode_text(again, user_tag))[0]) == fields(again)
+    assert fields(read_text(encode_text(again, user_tag))[0]) == fields(again)
 
 
 def test_the_example_of_the_paper() -> None:
@@ -195,7 +195,7 @@ def test_the_example_of_the_paper() -> None:
     assert encode_text(sender.send([1, 2]), b"hello & goodbye") == b"1,0,0&&1,2&0&hello & goodbye"
     second = encode_text(sender.send([1, 2]), b"")
     assert second == b"2,0,0&1:0.1;2:0.1&1,2&0&"
-    tag, user_tag = decode_text(second)
+    tag, _, user_tag = read_text(second)
     assert (tag.time, tag.rows, tag.destinations, tag.source) == ([2, 0, 0], [[], [0, 1], [0, 1]], [1, 2], 0)
     assert user_tag == b""
 
@@ -216,7 +216,7 @@ def test_the_example_of_the_paper() -> None:
 )
 def test_text_that_cannot_be(text: bytes, said: str) -> None:
     with pytest.raises(OrderingError, match=said):
-        decode_text(text)
+        read_text(text)
 
 
 @pytest.mark.parametrize(

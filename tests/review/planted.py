@@ -230,6 +230,16 @@ def lost_on_its_way(rows: Rows) -> Found:
 
 
 @damage
+def lost_in_receive_order_on_its_way(rows: Rows) -> Found:
+    """A later one of the same sender was delivered."""
+    for row in overtaken(rows):
+        if len(rows.of(row, "deliver", node=row["node"])) == 1:
+            rows.remove(*rows.of(row, node=row["node"]))
+            return {("delivery", "lost", row["federate"])}
+    raise NoPlace
+
+
+@damage
 def lost_in_time_stamp_order(rows: Rows) -> Found:
     row = first(r for r in delivered(rows, "TSO") if r["order"] == "TSO" and not_the_grants(rows, r))
     lose(rows, row)

@@ -52,6 +52,9 @@ Pass = Callable[[float], None]
 class Life:
     """One federation execution; `step` does something at random that is allowed."""
 
+    network: SimulatedNetwork | None = None
+    """Where it lives, if time is virtual there."""
+
     def __init__(self, seed: int, hosts: list[Any], wait: Pass, time: str, configuration: Any = None) -> None:
         self.random = random.Random(seed)
         self.wait = wait
@@ -399,7 +402,9 @@ def over_nodes(
 
     try:
         hosts = [network.at(names[number % 3]) for number in range(federates)]
-        life(seed, hosts, wait, time).run(steps, **more)
+        lived = life(seed, hosts, wait, time)
+        lived.network = network
+        lived.run(steps, **more)
     finally:
         for recordings in kept:
             recordings.close()

@@ -11,7 +11,7 @@ from typing import Any
 
 from weft.cli.arguments import whole
 from weft_benchmarks import review as measured
-from weft_benchmarks.commands import follow
+from weft_benchmarks.commands import follow, many_runs
 from weft_benchmarks.runner import load, say
 
 # What docs/benchmarks.md compares with.
@@ -48,9 +48,15 @@ def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     parser.add_argument("--no-duckdb", action="store_true", help="leave DuckDB out")
     parser.add_argument(
         "--part",
-        choices=("audits", "follow"),
+        choices=("audits", "follow", "runs"),
         default="audits",
-        help="follow: how far a follower is behind a run that is being written",
+        help="follow: how far a follower is behind a run that is being written; runs: many small runs, into a lake",
+    )
+    parser.add_argument(
+        "--runs",
+        type=whole(1),
+        default=1000,
+        help="how many small runs (default %(default)s), of 20,000 rows",
     )
     parser.add_argument(
         "--rate", type=whole(100), default=20_000, help="rows a second to follow (default %(default)s)"
@@ -64,6 +70,8 @@ def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 def run(arguments: argparse.Namespace) -> int:
     if arguments.part == "follow":
         return follow.run(arguments)
+    if arguments.part == "runs":
+        return many_runs.run(arguments)
     results = measure(arguments)
     print(json.dumps(results, indent=2) if arguments.json else as_text(results))
     return 0

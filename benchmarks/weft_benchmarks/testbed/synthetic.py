@@ -7,8 +7,11 @@ the next step.  So every order is kept, and every figure follows from the plan.
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +114,25 @@ def make_run(folder: Path, plan: SyntheticPlan) -> Path:
              "others": others}
         )  # fmt: skip
     return folder
+
+
+SEEDS = 10  # of a night's runs
+
+
+def make_night(top: Path, runs: int, plan: SyntheticPlan) -> list[Path]:
+    """Many runs below a folder: the first ones each of a seed of its own, the others copies of these under other names."""
+    made: list[Path] = []
+    for number in range(runs):
+        folder = top / "synthetic" / f"20231114T221320Z-{number:010d}"
+        if number < SEEDS:
+            made.append(make_run(folder, replace(plan, seed=plan.seed + number)))
+            continue
+        shutil.copytree(made[number % SEEDS], folder, copy_function=os.link)
+        info = json.loads((folder / "run.json").read_text()) | {"id": f"{number:010d}"}
+        (folder / "run.json").unlink()
+        (folder / "run.json").write_text(json.dumps(info))
+        made.append(folder)
+    return made
 
 
 def _blocks(plan: SyntheticPlan) -> Iterator[tuple[dict[str, Array], Array]]:

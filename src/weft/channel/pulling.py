@@ -95,7 +95,6 @@ class Polling:
         self._pull: Callable[[], Event | None] = pull
         self._push = push
         self.name = name
-        self.pulls = 0
 
     def __call__(self, events: Events) -> None:
         self.poll(events[0].created)
@@ -110,7 +109,6 @@ class Polling:
                 raise ChannelError(
                     f"{self.name} was pulled and gave {event!r}; a pull supplier gives an Event or None"
                 )
-            self.pulls += 1
             self._push(event, now)
         return AT_ONCE
 

@@ -18,15 +18,16 @@ from weft.model.errors import WeftError
 _ROOMS = {
     "operate": ("demo", "serve", "run", "console", "steer", "journal", "passwd"),
     "observe": ("status", "top"),
-    "analyse": ("runs", "export", "review", "tune", "timeline"),
+    "analyse": ("runs", "export", "review", "sql", "lake", "tune", "timeline"),
     "design": ("fom", "domains", "ddm", "schedule"),
     "reference": ("services", "errors", "prove", "doctor", "completion"),
 }
 _MODULES = {name: f"weft.cli.{room}.{name}" for room, names in _ROOMS.items() for name in names}
 _MODULES |= {name: f"weft.cli.{name}" for name in ("bench", "papers")}
 COMMANDS = (
-    "demo", "serve", "run", "console", "runs", "export", "review", "tune", "journal", "passwd", "domains", "ddm", "schedule",
-    "fom", "services", "errors", "status", "steer", "top", "timeline", "bench", "papers", "prove", "doctor", "completion",
+    "demo", "serve", "run", "console", "runs", "export", "review", "sql", "lake", "tune", "journal", "passwd", "domains",
+    "ddm", "schedule", "fom", "services", "errors", "status", "steer", "top", "timeline", "bench", "papers", "prove",
+    "doctor", "completion",
 )  # fmt: skip
 """In the order of the help."""
 

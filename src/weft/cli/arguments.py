@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from weft.model.errors import SettingsError
+from weft.model.records import Source
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 LOCAL = "127.0.0.1:15164"
@@ -68,6 +69,15 @@ def add_out(parser: argparse.ArgumentParser, metavar: str, text: str, default: s
     """What is written, and where: the same flag in all commands that write."""
     shown = parser.add_argument("-o", "--out", metavar=metavar, default=default, help=text)
     old_name(parser, shown, "--output")
+
+
+def read_input(name: str) -> Source:
+    """The file of that name, or standard input for -."""
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise SettingsError(f"{name}: cannot be read: {error.strerror or error}") from error
+    return Source("standard input" if name == "-" else name, data)
 
 
 def write_text(text: str, file: str | None) -> None:

@@ -60,8 +60,19 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
     "weft runs": _examples("weft runs", "weft runs runs --json"),
     "weft export": _examples(f"weft export {_LAST}", f"weft export {_LAST} --out tables"),
     "weft review": _examples(
-        f"weft review {_LAST}", f"weft review {_LAST} --html review.html --no-advice", kind=LONG
+        f"weft review {_LAST}",
+        f"weft review {_LAST} --html review.html --no-advice",
+        "weft review runs",
+        "weft review runs --json --lake results",
+        kind=LONG,
     ),
+    "weft sql": (
+        Example("weft sql"),
+        Example('weft sql "select * from worst_latency order by p99_ms desc limit 10"', LONG),
+        Example('weft sql "select run, status from run" --json', LONG),
+    ),
+    "weft lake": _examples("weft lake compact", "weft lake compact --grace 5", kind=LONG),
+    "weft lake compact": _examples("weft lake compact", "weft lake compact --grace 5", kind=LONG),
     "weft tune": _examples(
         f"weft tune {_LAST}", f"weft tune {_LAST} --out tuned --force --replay", kind=LONG
     ),

@@ -19,9 +19,6 @@ from weft.fom.sexpr import Atom, Form, read_forms
 from weft.model.errors import SettingsError, UnreadableObjectModel
 from weft.model.records import Source
 
-TRUE = frozenset(("yes", "true", "on", "1"))
-FALSE = frozenset(("no", "false", "off", "0"))
-
 
 @dataclass(frozen=True, slots=True)
 class Rid:
@@ -57,27 +54,6 @@ class Rid:
         if not node.values:
             raise SettingsError(f"{node.place}: {path} has no value")
         return " ".join(node.values)
-
-    def get_int(self, path: str, default: int) -> int:
-        text = self.get(path)
-        if text is None:
-            return default
-        try:
-            return int(text, 0)
-        except ValueError:
-            raise SettingsError(f"{self._where(path)}: {path} must be a whole number, not {text!r}") from None
-
-    def get_bool(self, path: str, default: bool) -> bool:
-        text = self.get(path)
-        if text is None:
-            return default
-        if text.lower() not in TRUE | FALSE:
-            raise SettingsError(f"{self._where(path)}: {path} must be yes or no, not {text!r}")
-        return text.lower() in TRUE
-
-    def _where(self, path: str) -> str:
-        node = self.find(path)
-        return node.place if node else self.place
 
 
 def parse_rid(source: Source) -> Rid:

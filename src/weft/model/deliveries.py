@@ -89,13 +89,16 @@ class Delivery:
         """Of the federate ambassador's method."""
         return ()
 
-    def again(self, stamp: Stamp | None) -> Delivery:
-        """The same with another stamp."""
-        return self
+    def copied(self) -> Delivery:
+        raise TypeError(f"{self!r} brings nothing")
 
     def at_once(self) -> Delivery:
         """The same, received in receive order."""
-        return self if self.stamp is None else self.again(self.stamp.at_once())
+        if self.stamp is None:
+            return self
+        made = self.copied()
+        made.stamp = self.stamp.at_once()
+        return made
 
     def object_instance(self) -> ObjectInstanceHandle | None:
         """The instance it is about."""
@@ -135,21 +138,18 @@ class DeliveredInteraction(Delivery):
         found = (self.interaction_class, self.values, tag, transportation, producer, regions)
         return found if self.stamp is None else (*found, *self.stamp.arguments())
 
-    def again(self, stamp: Stamp | None) -> DeliveredInteraction:
-        return self._like(self.interaction_class, self.values, stamp)
-
-    def received_at(
-        self, interaction_class: InteractionClassHandle, values: ParameterValues
-    ) -> DeliveredInteraction:
-        """The same, as one who receives it at another class gets it."""
-        return self._like(interaction_class, values, self.stamp)
-
-    def _like(
-        self, interaction_class: InteractionClassHandle, values: ParameterValues, stamp: Stamp | None
-    ) -> DeliveredInteraction:
+    def copied(self) -> DeliveredInteraction:
+        tag, transportation, producer, regions = self.tag, self.transportation, self.producer, self.regions
+        interaction_class, values = self.interaction_class, self.values
         return DeliveredInteraction(
-            interaction_class, values, self.tag, self.transportation, self.producer, self.regions, stamp
+            interaction_class, values, tag, transportation, producer, regions, self.stamp
         )
+
+    def with_values(self, values: ParameterValues) -> DeliveredInteraction:
+        """Some of its parameters."""
+        made = self.copied()
+        made.values = values
+        return made
 
 
 class Reflection(Delivery):
@@ -173,20 +173,18 @@ class Reflection(Delivery):
         found = (self.instance, self.values, self.tag, self.transportation, self.producer, self.regions)
         return found if self.stamp is None else (*found, *self.stamp.arguments())
 
-    def again(self, stamp: Stamp | None) -> Reflection:
-        return self._like(self.values, stamp)
-
     def object_instance(self) -> ObjectInstanceHandle | None:
         return self.instance
 
+    def copied(self) -> Reflection:
+        values, tag, transportation = self.values, self.tag, self.transportation
+        return Reflection(self.instance, values, tag, transportation, self.producer, self.regions, self.stamp)
+
     def with_values(self, values: AttributeValues) -> Reflection:
         """Some of its attributes."""
-        return self._like(values, self.stamp)
-
-    def _like(self, values: AttributeValues, stamp: Stamp | None) -> Reflection:
-        return Reflection(
-            self.instance, values, self.tag, self.transportation, self.producer, self.regions, stamp
-        )
+        made = self.copied()
+        made.values = values
+        return made
 
 
 class DeliveredDirectedInteraction(Delivery):
@@ -211,23 +209,20 @@ class DeliveredDirectedInteraction(Delivery):
         found = (self.interaction_class, self.target, self.values, tag, transportation, producer)
         return found if self.stamp is None else (*found, *self.stamp.arguments())
 
-    def again(self, stamp: Stamp | None) -> DeliveredDirectedInteraction:
-        return self._like(self.interaction_class, self.values, stamp)
-
     def object_instance(self) -> ObjectInstanceHandle | None:
         return self.target
 
-    def received_at(
-        self, interaction_class: InteractionClassHandle, values: ParameterValues
-    ) -> DeliveredDirectedInteraction:
-        return self._like(interaction_class, values, self.stamp)
-
-    def _like(
-        self, interaction_class: InteractionClassHandle, values: ParameterValues, stamp: Stamp | None
-    ) -> DeliveredDirectedInteraction:
+    def copied(self) -> DeliveredDirectedInteraction:
+        values, tag, transportation, producer = self.values, self.tag, self.transportation, self.producer
         return DeliveredDirectedInteraction(
-            interaction_class, self.target, values, self.tag, self.transportation, self.producer, stamp
+            self.interaction_class, self.target, values, tag, transportation, producer, self.stamp
         )
+
+    def with_values(self, values: ParameterValues) -> DeliveredDirectedInteraction:
+        """Some of its parameters."""
+        made = self.copied()
+        made.values = values
+        return made
 
 
 class Removal(Delivery):
@@ -241,8 +236,8 @@ class Removal(Delivery):
         found = (self.instance, self.tag, self.producer)
         return found if self.stamp is None else (*found, *self.stamp.arguments())
 
-    def again(self, stamp: Stamp | None) -> Delivery:
-        return Removal(self.instance, self.tag, self.producer, stamp)
+    def copied(self) -> Removal:
+        return Removal(self.instance, self.tag, self.producer, self.stamp)
 
     def object_instance(self) -> ObjectInstanceHandle | None:
         return self.instance

@@ -41,15 +41,8 @@ def encode_text(tag: Tag, user_tag: bytes = b"", recipient: int = -1, part: bool
     return head.encode() + user_tag
 
 
-def decode_text(data: bytes) -> tuple[Tag, bytes]:
-    """The tag and the user's own; refuses, with an OrderingError, what no process can have written."""
-    tag, _, user_tag = read_text(data)
-    check_destinations(tag.source, tag.destinations)
-    return tag, user_tag
-
-
 def read_text(data: bytes) -> tuple[Tag, bool, bytes]:
-    """The same, with whether there may be parts; also tags that name no destination."""
+    """The tag, whether there may be parts, and the user's own; an OrderingError if no process can have written it."""
     shape = SHAPE.fullmatch(data)
     if shape is None:
         raise OrderingError(f"not a tag of the form vt&cv&destinations&source&tag: {data[:60]!r}")

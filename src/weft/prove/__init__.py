@@ -6,7 +6,7 @@ after a save and a restore, it must lead to the same results, exceptions and cal
 `check_strategy` is the test kit of strategies of data distribution that others bring (docs/how-to/strategy.md).
 """
 
-from weft.prove.campaign import Campaign, CampaignOutcome, Finding, MakeWorld
+from weft.prove.campaign import IN_TURN, Campaign, CampaignOutcome, Finding, MakeWorld
 from weft.prove.data import proving_model
 from weft.prove.mesh_world import MeshedServers
 from weft.prove.proof import Played, Stage, judged, shrunk
@@ -17,6 +17,7 @@ from weft.prove.world import World
 from weft.prove.worlds import AtAddress, AtServer, Embedded, OwnNodes, ServerCertificate, Simulated
 
 __all__ = [
+    "IN_TURN",
     "AtAddress",
     "AtServer",
     "Campaign",

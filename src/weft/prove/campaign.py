@@ -15,6 +15,7 @@ from weft.prove.compare import Difference, first_difference
 from weft.prove.interlude import masked, with_interlude, without_interlude
 from weft.prove.proof import Played, Stage, judged, shrunk
 from weft.prove.script import Script, ScriptedCall
+from weft.prove.signatures import is_as_of
 from weft.prove.words import ModelWords
 from weft.prove.world import World
 from weft.prove.worlds import Embedded
@@ -22,6 +23,8 @@ from weft.prove.worlds import Embedded
 MakeWorld = Callable[[Path | None], World]
 """Of a folder for recordings; None: nothing is recorded."""
 BATCH = 50  # seeds, until worlds are started anew and what was recorded is judged
+IN_TURN = "in turn"
+_SETTINGS = ("", "timed", "regulating")
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class CampaignOutcome:
     plays: int = 0
     calls: int = 0
     callbacks: int = 0
+    as_of: int = 0  # of the calls: as of a time, and carried out …
+    as_of_refused: int = 0  # … or refused
     restored: int = 0  # seeds that were saved and restored in the middle
     runs: int = 0  # recorded and judged
     findings: list[Finding] = field(default_factory=list)
@@ -65,7 +70,7 @@ class Campaign:
         declarations: str = "",
     ) -> None:
         """`declarations`: "timed" or "regulating", if scripts are to have calls as of a time; worlds have that setting
-        (docs/explanation/ddm-sync.md).
+        (docs/explanation/ddm-sync.md).  `IN_TURN`: a third of the seeds each, the first of them without.
         """
         self.words = words
         self.outcome = CampaignOutcome()
@@ -86,12 +91,21 @@ class Campaign:
         waiting = list(seeds)
         while waiting:
             batch, waiting = waiting[:BATCH], waiting[BATCH:]
-            with self._judged_worlds(self._declarations):
-                for seed in batch:
-                    self._prove(seed)
-                    self.outcome.seeds += 1
-                    self._progress(seed, self.outcome)
+            for setting in _SETTINGS:
+                self._prove_all([seed for seed in batch if self._setting_of(seed) == setting], setting)
         return self.outcome
+
+    def _setting_of(self, seed: int) -> str:
+        return _SETTINGS[seed % len(_SETTINGS)] if self._declarations == IN_TURN else self._declarations
+
+    def _prove_all(self, seeds: list[int], setting: str) -> None:
+        if not seeds:
+            return
+        with self._judged_worlds(setting):
+            for seed in seeds:
+                self._prove(seed)
+                self.outcome.seeds += 1
+                self._progress(seed, self.outcome)
 
     def replay(self, script: Script) -> CampaignOutcome:
         """One script that somebody has, as it is."""
@@ -150,6 +164,9 @@ class Campaign:
         outcome.plays += 1
         outcome.calls += played.calls
         outcome.callbacks += played.callbacks
+        timed = [seen.error for seen in played.seen if is_as_of(seen.step)]
+        outcome.as_of += timed.count("")
+        outcome.as_of_refused += len(timed) - timed.count("")
         for name in ("F", "G"):
             self._of_federation[self._folders[number], f"{played.federation}-{name}"] = (
                 played.script.seed,

@@ -10,9 +10,10 @@
     federates are at one node, all that one sender sends in one order type.  The rest is free.
   - A time-constrained federate is delivered messages in receive order while it advances (8.1), and nobody is any during a save
     (4.1).  Over several nodes one that is sent in the very step that leads to a grant or a save may come before it, or after it.
-    One that comes after has come by the time the federate asks to advance again, enables asynchronous delivery, or is not
-    constrained any more; and at the end of the script, when all do, none is left.
-* Any exception is one that the service may raise; nothing is reflected of an instance that was not discovered or is removed.
+    One that comes after has come by the time the federate asks to advance again (or to regulate, which is such a request, 8.2),
+    enables asynchronous delivery, or is not constrained any more; and at the end of the script, when all do, none is left.
+* Any exception is one that the service may raise; nothing is heard of an instance that was not discovered or is
+  removed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from weft.model.json_types import Json
 from weft.prove.author import NOBODY
 from weft.prove.player import END, CallRecord
 from weft.prove.script import HeardCallback, ScriptedCall
-from weft.prove.signatures import ADVANCES, AS_OF
+from weft.prove.signatures import ABOUT, ADVANCES, is_as_of
 
 Held = TypeVar("Held")
 
@@ -55,7 +56,7 @@ _HOLDING = (
     "time_advance_grant", "flush_queue_grant", "time_regulation_enabled", "time_constrained_enabled", "initiate_federate_save",
 )  # fmt: skip
 # … and what ends it, for the federate that calls; the end is `weft.prove.player.Player.finish`.
-_RELEASES = (*ADVANCES, "enable_asynchronous_delivery", "disable_time_constrained")
+_RELEASES = (*ADVANCES, "enable_time_regulation", "enable_asynchronous_delivery", "disable_time_constrained")
 _UNDEFINED = "AttributeNotDefined"
 _ENDS = ("federate_resigned", "connection_lost")
 Late = tuple[list[HeardCallback], list[HeardCallback]]
@@ -95,10 +96,11 @@ def broken(seen: Sequence[CallRecord]) -> Difference | None:
                 mine = known[who] = saves.heard(who, callback, known.setdefault(who, Counter()))
                 if mine is None:
                     continue
+                about = ABOUT.get(str(callback[0]))
                 if callback[0] == "discover_object_instance":
                     mine[str(callback[1])] += 1
-                elif callback[0] in ("reflect_attribute_values", "remove_object_instance"):
-                    instance = str(callback[1])
+                elif about is not None:
+                    instance = str(callback[about])
                     if mine[instance] <= 0:
                         what = f"f{who} heard of {instance}, which it has not discovered: {callback}"
                         return Difference(number, "unknown", what)
@@ -109,8 +111,7 @@ def broken(seen: Sequence[CallRecord]) -> Difference | None:
 
 def _of_its_time(step: ScriptedCall) -> tuple[str, ...]:
     """Exceptions of a call as of a time, Weft's own, beside those of the service (docs/explanation/ddm-sync.md)."""
-    timed = step.call in AS_OF and len(step.arguments) > len(AS_OF[step.call])
-    return ("TimeRegulationIsNotEnabled", "InvalidLogicalTime") if timed else ()
+    return ("TimeRegulationIsNotEnabled", "InvalidLogicalTime") if is_as_of(step) else ()
 
 
 def _note_call(known: dict[int, Counter[str] | None], one: CallRecord) -> None:

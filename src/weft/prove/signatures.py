@@ -8,8 +8,9 @@ from __future__ import annotations
 import inspect
 from typing import Final, get_overloads
 
-from weft.federate import RTIambassador
+from weft.federate import FederateAmbassador, RTIambassador
 from weft.federate.refusals import SERVICES
+from weft.prove.script import ScriptedCall
 
 _WITH_NAME: Final = get_overloads(RTIambassador.join_federation_execution)[-1]
 
@@ -25,6 +26,21 @@ AS_OF: Final = {
     if any(one.name == "time" and one.kind is one.KEYWORD_ONLY for one in parameters)
 }
 """What can be called as of a time, which stands last, with as many nulls as there are arguments before it."""
+
+
+def is_as_of(step: ScriptedCall) -> bool:
+    return step.call in AS_OF and len(step.arguments) > len(AS_OF[step.call])
+
+
+ABOUT: Final = {
+    callback: parameters.index("object_instance")
+    for callback, parameters in (
+        (name, list(inspect.signature(method).parameters))
+        for name, method in inspect.getmembers(FederateAmbassador, inspect.isfunction)
+    )
+    if "object_instance" in parameters
+}
+"""Callbacks about an instance: where it stands, counted from the method itself."""
 
 ADVANCES: Final = (
     "time_advance_request",

@@ -90,6 +90,9 @@ COLUMNS = (
     Column("detail", "text", "what the columns cannot say, in words"),
 )
 
+BY_RESTORE = "federation_restored"
+"""The `service` of a `stop` row: a restore has ended the run, and what comes after it is another one."""
+
 FILTERED = frozenset(
     [
         "seq", "epoch_ns", "mono_ns", "command", "kind", "service", "federate", "name", "source", "message", "class",
@@ -100,7 +103,7 @@ FILTERED = frozenset(
 
 KINDS = {
     "start": "the node began to record; `source`: the last federate that had joined before, if any",
-    "stop": "the node ended in order; without it, it crashed",
+    "stop": "the node ended in order; without it, it crashed; `service`: federation_restored if a restore ended the run",
     "dropped": "rows could not be kept, `queue` says how many",
     "join": "a federate joined",
     "resign": "a federate resigned",

@@ -106,10 +106,12 @@ def review(
     advice: bool = True,
     evidence: bool = False,
     checksums: bool = False,
+    also: Callable[[Context, Review], None] = lambda context, found: None,
 ) -> Review:
     """Review a run, wherever it lies; `session` is a Spark session that is already there and stays.
 
     `evidence`: also gather what `report.html_report` draws.  `checksums`: compare those of all files with the manifests first.
+    `also` is called at the end, while Spark is there.
     """
     opened = open_for_review(path)
     with given_session(session, Profile(master, opened.run.rows), say) as spark:
@@ -124,6 +126,7 @@ def review(
         if evidence:
             with _timed(found, "report"), progress(spark, "report", say):
                 found.evidence = gather(context, found.audits)
+        also(context, found)
         return found
 
 

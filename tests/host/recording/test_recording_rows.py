@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
 from itertools import count, product
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,60 @@ def test_what_an_update_rate_keeps_back_has_rows(seed: int) -> None:
     assert filtered
     assert {row["rate"] for row in filtered} <= {2.0, 20.0}
     assert {row["detail"] for row in filtered} == {"rate: a newer value came first"}
+
+
+def _leaves(made: Sent) -> None:
+    for ear in made.ears:
+        ear.resign()
+
+
+def _forgets(made: Sent) -> None:
+    for ear in made.ears:
+        ear.call("local_delete_object_instance", made.object)
+
+
+def _is_deleted(made: Sent) -> None:
+    made.sender.call("delete_object_instance", made.object, b"")
+
+
+def _is_acquired(made: Sent) -> None:
+    """By one of them, who gets nothing more of its own attributes."""
+    heir, names = made.ears[2], handles().set_of(*ATTRIBUTES)
+    made.sender.call("unconditional_attribute_ownership_divestiture", made.object, names, b"")
+    heir.publish(KIND, *ATTRIBUTES)
+    heir.call("attribute_ownership_acquisition_if_available", made.object, names, b"")
+
+
+@pytest.mark.parametrize(
+    ("happens", "why", "ears"),
+    [
+        (_leaves, "rate: it resigned while it waited", 3),
+        (_forgets, "rate: it deleted the instance locally while it waited", 3),
+        (_is_deleted, "rate: the instance was removed while it waited", 3),
+        (_is_acquired, "rate: it acquired the attribute while it waited", 1),
+    ],
+)
+def test_what_waits_for_an_update_rate_and_is_never_due_is_given_up(
+    happens: Callable[[Sent], None], why: str, ears: int
+) -> None:
+    """Else it would seem lost."""
+    made = Sent(7)
+    for ear in range(3):
+        made.want(ear, "Slow", *ATTRIBUTES)
+    made.pause(0.1)
+    made.update(*ATTRIBUTES)
+    made.pause(0.1)
+    made.update("Name", "Speed")
+    made.pause(0.1)
+    happens(made)
+    made.pause(5.0)
+    rows = made.memory.take()
+    ended = [row for row in rows if row["kind"] == "drop"]
+    assert {row["detail"] for row in ended} == {why}
+    expected = Counter(
+        (number, b"2", name) for number in made.numbers[4 - ears :] for name in ("Name", "Speed")
+    )
+    assert _of(rows, "drop") == expected
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,12 @@ def kept(server: Server) -> list[tuple[int, int, int]]:
     ]
 
 
+def number_from(server: Server, first: int = 1000) -> None:
+    """Federates that join from now on: Python has one object for each small number anyway."""
+    (federation,) = server.board.node.federations.values()
+    federation.membership.joined = first
+
+
 def shapes_of(server: Server) -> list[tuple[Pattern, ...]]:
     """Those of what was sent, as the recorder's book has them."""
     (federation,) = server.board.node.federations.values()
@@ -37,7 +44,9 @@ def shapes_of(server: Server) -> list[tuple[Pattern, ...]]:
 def test_what_everybody_has_read_leaves_nothing_but_references(tmp_path: Path) -> None:
     """A pair of sender and receiver costs a reference, in the book of a recorded run, too; histories and queues are empty."""
     with serving(record=str(tmp_path)) as running:
-        all_of_them = [Gunner(running.ports["tcp"]) for _ in range(FEDERATES)]
+        all_of_them = [Gunner(running.ports["tcp"])]
+        running.ask(number_from)
+        all_of_them += [Gunner(running.ports["tcp"]) for _ in range(FEDERATES - 1)]
         for number, gunner in enumerate(all_of_them):
             gunner.raw.send(gunner.shot(bytes([number]) * 50))
         for gunner in all_of_them:
@@ -51,6 +60,7 @@ def test_what_everybody_has_read_leaves_nothing_but_references(tmp_path: Path) -
         shapes = running.ask(shapes_of)
         assert len(shapes) == FEDERATES
         receivers: dict[str, set[int]] = {}
+        numbers: dict[int, set[int]] = {}
         for shape in shapes:
             first, deliveries = shape
             assert rows_in(shape) == FEDERATES
@@ -59,15 +69,19 @@ def test_what_everybody_has_read_leaves_nothing_but_references(tmp_path: Path) -
             assert column == EACH
             assert sorted(dict(one)["federate"] for one in each) == list(dict(first)["destinations"])
             assert sender not in dict(first)["destinations"]
+            for one in dict(first)["destinations"]:
+                numbers.setdefault(one, set()).add(id(one))
             for one in each:
                 receivers.setdefault(dict(one)["name"], set()).add(id(one))
-        assert len(receivers) == FEDERATES
-        assert all(len(objects) == 1 for objects in receivers.values()), "each is there once, for all senders"
+        assert len(receivers) == len(numbers) == FEDERATES
+        objects = [*receivers.values(), *numbers.values()]
+        assert all(len(one) == 1 for one in objects), "each is there once, for all senders"
 
         def recipients(server: Server) -> int:
             (federation,) = server.board.node.federations.values()
             sent = [one for one in federation.kept_recipients if len(one.here) == FEDERATES - 1]
             assert len(sent) == FEDERATES
+            assert all(found.destinations == [one.member for one in found.here] for found in sent)
             return len({id(one) for found in sent for one in found.here})
 
         assert running.ask(recipients) == FEDERATES
@@ -100,6 +114,57 @@ def test_what_many_send_at_once_goes_to_each_in_one_write() -> None:
         frames, writes = running.ask(lambda server: (server.board.frames, server.board.writes))
         assert frames - before[0] == many * many
         assert writes - before[1] <= 4 * many, "one for each message and receiver would be many more"
+
+
+class Crowd:
+    """So many federates that what is for them gathers."""
+
+    def __init__(self, running: Any, many: int = 24) -> None:
+        self.running = running
+        self.all = [Gunner(running.ports["tcp"]) for _ in range(many)]
+
+    def shoot(self, number: int) -> None:
+        shooter = self.all[number].raw
+        shooter.send(self.all[number].shot(b"%d" % number))
+
+    def all_hear(self, frames: int) -> None:
+        for gunner in self.all:
+            for _ in range(frames):
+                gunner.raw.receive()
+
+    def rests_until(self) -> float:
+        found: float = self.running.ask(lambda server: server.board.rests_until)
+        return found
+
+
+def test_after_it_was_written_to_a_crowd_rests_if_several_send() -> None:
+    """As long as the writing took: so the others can send meanwhile.  One that sends alone waits for nobody."""
+    with serving() as running:
+        crowd = Crowd(running)
+        for sender, rests in ((0, True), (0, False), (0, False), (1, True), (0, True), (0, False)):
+            before = crowd.rests_until()
+            crowd.shoot(sender)
+            crowd.all_hear(1)  # its answer, or the shot
+            assert (crowd.rests_until() > before) == rests
+
+
+def test_what_comes_while_a_crowd_rests_goes_with_one_write() -> None:
+    with serving() as running:
+        crowd = Crowd(running)
+        many = len(crowd.all)
+
+        def counts(server: Server) -> tuple[int, int]:
+            return server.board.messages, server.board.writes
+
+        messages, writes = running.ask(counts)
+        running.ask(lambda server: setattr(server.board, "rests_until", time.monotonic() + 3600.0))
+        for number in range(many):
+            crowd.shoot(number)
+        assert eventually(lambda: running.ask(counts)[0] == messages + many)
+        assert running.ask(counts)[1] <= writes + 16, "the first of them, before they were a crowd"
+        running.ask(lambda server: server.flush())
+        crowd.all_hear(many)
+        assert running.ask(counts)[1] <= writes + many + 16
 
 
 ROWS = st.lists(

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.bare_federation import HERE, bare, step_of
+from weft.kernel.message import timed_deletion
 from weft.kernel.state.effects import Callback
-from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.federation import Federation, Instance, Member
 from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import GRANTED, NMR, TAR
 from weft.kernel.time import tso_queue
@@ -135,6 +136,24 @@ def test_what_is_deleted_locally_is_forgotten_but_for_its_removal() -> None:
         tso_queue.hand_late(step, receiver, delivery, OrderType.RECEIVE, 0)
     tso_queue.forget(receiver, one)
     assert [held.delivery for held in receiver.timing.held] == waiting[1:]
+
+
+def test_a_removal_that_is_late_is_the_last_of_its_instance() -> None:
+    """6.17: its deleter was taken for lost and comes back; all nodes are to hear of the removal, and no more of it comes here."""
+    federation, members = constrained()
+    receiver, sender = members[:2]
+    one, entry = ObjectInstanceHandle.of(1), next(iter(federation.catalog.object_classes.values()))
+    known = federation.knowledge({entry.handle: receiver.bit})
+    federation.instances[one] = Instance(one, "it", entry, {}, known, sender.handle)
+    receiver.timing.reached = (9, 0)
+    step = step_of(federation, receiver)
+    retraction = MessageRetractionHandle(sender.handle + bytes(8))
+    stamp = Stamp(HLAinteger64Time(3), OrderType.TIMESTAMP, OrderType.TIMESTAMP, retraction)
+    tso_queue.arrived(step, receiver, sender, Removal(one, b"3", sender.handle, stamp))
+    update = Reflection(one, {}, b"4", WAY, sender.handle, None, None)
+    tso_queue.hand_late(step, receiver, update, OrderType.RECEIVE, 4)
+    assert [type(held.delivery) for held in receiver.timing.held] == [Removal]
+    assert step.turn.orders == [(federation, receiver, timed_deletion.INSTANCE_REMOVED, (1,))]
 
 
 @pytest.mark.parametrize("name", ["HLAinteger64Time", "HLAfloat64Time"])

@@ -19,6 +19,7 @@ from review import oracle
 from review.checks import KNOWN, faulty_run
 from review.simulation import NAMES, Row, Simulation, number
 from weft.host.recording.files import arrow_schema
+from weft.recorder import BY_RESTORE
 from weft.review.kernels.records import Violation
 from weft.review.live import frontier, handovers
 from weft.review.live.following import COLUMNS, Following
@@ -177,3 +178,34 @@ def test_messages_of_a_federate_that_left_before_the_recording() -> None:
         following = Following("time_int", ORDERS)
         assert not following.feed(table(with_ends(number(rows))))
         assert following.unsure == unsure
+
+
+def _row(node: str, second: float, kind: str, **more: Any) -> Row:
+    whole: Row = dict.fromkeys(NAMES)
+    at = round(second * 10**9)
+    return (
+        whole
+        | {"node": node, "federate": 0, "command": 1, "epoch_ns": at, "mono_ns": at, "kind": kind}
+        | more
+    )
+
+
+@pytest.mark.parametrize("restored", [False, True], ids=["resigns", "is restored"])
+def test_what_is_under_way_when_its_receiver_leaves_is_not_lost(restored: bool) -> None:
+    """It resigned, or a restore ended the run; and that was read before what the sender did until then."""
+    sent: Row = {"source": 1, "message": 1, "destinations": [2], "order": "RO", "transport": "reliable"}
+    sender = [
+        _row("A", 0, "start"),
+        _row("A", 0, "join", federate=1),
+        _row("A", 1, "send", federate=1, service="send_interaction", **{"class": "Hit"}, **sent),
+        _row("A", 3.5, "call", federate=1),
+        _row("A", 9, "stop"),
+    ]
+    receiver = [_row("B", 0, "start"), _row("B", 0, "join", federate=2)]
+    receiver.append(_row("B", 5, "call" if restored else "resign", federate=2))
+    receiver.append(_row("B", 5.1, "stop", service=BY_RESTORE if restored else None))
+    following = Following("time_int", ORDERS)
+    following.frontier.expect(["A", "B"])
+    for read in (number(receiver), number(sender)[:4], sender[4:]):
+        assert not following.feed(table(read))
+    assert not following.unsure

@@ -1,5 +1,5 @@
 """`weft review RUN`: was the run right?  Exit 0 if so, 1 if something was violated, 2 if it could not be reviewed at all, 3 if it
-cannot be told."""
+cannot be told.  Of several runs (`review_many`) the worst counts, in the order 1, 2, 3, 0."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
+from weft.cli.analyse import review_many
 from weft.cli.analyse.run_reviews import keep_result
 from weft.cli.analyse.tune import advice_lines, say
-from weft.cli.arguments import RUN_HELP, Commands, add_master, whole
+from weft.cli.arguments import Commands, add_master, whole
 from weft.model.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -30,14 +31,20 @@ INCONCLUSIVE = (
 def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "review",
-        help="audit a recorded run on Spark; exit 1 if something was violated",
+        help="audit recorded runs on Spark; exit 1 if something was violated",
         description=(
-            "Audit a recorded run on Spark: causal order, logical time, interest, deliveries, deadlines. "
+            "Audit a recorded run on Spark: causal order, logical time, interest, deliveries, deadlines. Of several runs, or of "
+            "a folder of runs, those that are new since the last time are audited, and results go into a lake of tables. "
             "Exit 0: nothing is violated; 1: something is; 2: the run could not be reviewed; 3: nothing is violated as far as "
-            "can be told, but rows are missing or an audit failed."
+            "can be told, but rows are missing or an audit failed. Of several runs, also those reviewed before, the worst counts."
         ),
     )
-    parser.add_argument("run", metavar="RUN", help=RUN_HELP)
+    parser.add_argument(
+        "run",
+        nargs="+",
+        metavar="RUN",
+        help="the folder of the run (`weft runs` lists them), or a folder of runs; may be several, here or in a store (s3://…)",
+    )
     add_master(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
@@ -68,6 +75,7 @@ def register(commands: Commands) -> None:
         action="store_true",
         help="while the run is being written: tell what is found as it comes, until the run ends or Ctrl-C",
     )
+    review_many.add_flags(parser)
     parser.set_defaults(func=run)
 
 
@@ -80,28 +88,36 @@ def _orders(text: str) -> tuple[str, ...]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from weft.review import review
-
     if not arguments.master:
         raise SettingsError("--master must not be empty; local[*] is this machine")
     if arguments.follow and arguments.verify:
         raise SettingsError("--verify is for a run that has ended: leave out --follow")
+    if not review_many.is_one_run(arguments):
+        return review_many.run_many(arguments)
+    return run_one(arguments, arguments.run[0])
+
+
+def run_one(arguments: argparse.Namespace, path: str) -> int:
+    from weft.review import review
+
     if arguments.html is not None:
         check_writable(arguments.html)
     whole = {"advice": not arguments.no_advice, "evidence": arguments.html is not None}
     if arguments.follow:
-        found = followed(arguments, whole)
+        found = followed(arguments, path, whole)
     else:
+        also = review_many.keeper(arguments)
         found = review(
-            arguments.run,
+            path,
             arguments.master,
             say,
             arguments.witnesses,
             arguments.orders,
             checksums=arguments.verify,
+            also=also,
             **whole,
         )
-    keep_result(arguments.run, found.as_data())
+    keep_result(path, found.as_data())
     if arguments.html is not None:
         write_report(arguments.html, found)
     indent = None if arguments.follow else 2  # behind the findings, a line each
@@ -196,7 +212,7 @@ def _consumers(consumers: Sequence[ConsumerFigures]) -> list[str]:
 # While the run is being written
 
 
-def followed(arguments: argparse.Namespace, whole: dict[str, bool]) -> Review:
+def followed(arguments: argparse.Namespace, path: str, whole: dict[str, bool]) -> Review:
     """What is found is told as it comes, a line each.  `whole`: what the review at the end is to have."""
     from weft.review import follow
 
@@ -206,7 +222,7 @@ def followed(arguments: argparse.Namespace, whole: dict[str, bool]) -> Review:
         lines = map(json.dumps, findings) if arguments.json else as_lines(findings, arguments.witnesses)
         print("\n".join(lines), flush=True)
 
-    return follow(arguments.run, arguments.master, say, tell, arguments.witnesses, arguments.orders, **whole)
+    return follow(path, arguments.master, say, tell, arguments.witnesses, arguments.orders, **whole)
 
 
 def as_lines(findings: Sequence[Mapping[str, object]], most: int) -> list[str]:

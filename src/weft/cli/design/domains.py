@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from weft.cli.arguments import Commands, add_command, add_out, complain, write_text
+from weft.cli.arguments import Commands, add_command, add_out, complain, read_input, write_text
 from weft.cli.design import domains_plan
 from weft.drawing import svg
 from weft.fabric import (
@@ -24,7 +22,6 @@ from weft.fabric import (
 )
 from weft.fabric.picture import domain_picture
 from weft.model.errors import SettingsError
-from weft.model.records import Source
 
 
 def register(commands: Commands) -> None:
@@ -68,17 +65,9 @@ def _file(parser: argparse.ArgumentParser) -> None:
 # Reading
 
 
-def _examine(name: str) -> DomainsFindings:
-    try:
-        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except OSError as error:
-        raise SettingsError(f"{name}: cannot be read: {error.strerror or error}") from error
-    return examine_domains(Source("standard input" if name == "-" else name, data))
-
-
 def _accepted(name: str) -> Topology | None:
     """The topology of the file, or None after saying on standard error why there is none."""
-    findings = _examine(name)
+    findings = examine_domains(read_input(name))
     complain(findings.errors)
     return findings.domains.topology if findings.domains else None
 
@@ -87,7 +76,7 @@ def _accepted(name: str) -> Topology | None:
 
 
 def run_check(args: argparse.Namespace) -> int:
-    findings = _examine(args.file)
+    findings = examine_domains(read_input(args.file))
     if args.json:
         print(json.dumps(_report(findings), indent=2))
     else:

@@ -20,10 +20,9 @@ from weft.channel.scheduling.explanation import (
 from weft.channel.scheduling.graph import schedule_graph
 from weft.channel.scheduling.schedule import POLICIES, RATE_MONOTONIC, Scheduled, analysed
 from weft.channel.scheduling.schedule_file import ScheduleDraft, parse_draft
-from weft.cli.arguments import Commands, add_command, add_out, write_text
+from weft.cli.arguments import Commands, add_command, add_out, read_input, write_text
 from weft.drawing import Graphic, style, svg
 from weft.model.errors import SettingsError
-from weft.model.records import Source
 
 
 class _Kind(NamedTuple):
@@ -101,11 +100,7 @@ def _dispatcher(parser: argparse.ArgumentParser) -> None:
 
 
 def _draft(name: str) -> ScheduleDraft:
-    try:
-        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except OSError as error:
-        raise SettingsError(f"{name}: cannot be read: {error.strerror or error}") from error
-    source = Source("standard input" if name == "-" else name, data)
+    source = read_input(name)
     draft = parse_draft(source)
     if not draft.infos:
         raise SettingsError(

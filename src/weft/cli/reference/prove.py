@@ -15,6 +15,7 @@ from weft.cli.arguments import Commands, whole
 from weft.host.files.modules import read_sources
 from weft.model.errors import SettingsError
 from weft.prove import (
+    IN_TURN,
     AtAddress,
     AtServer,
     Campaign,
@@ -76,10 +77,9 @@ def register(commands: Commands) -> None:
     )
     parser.add_argument(
         "--declarations",
-        choices=("timed", "regulating"),
-        default="",
-        help="make calls as of a time, too, in federations with this setting of ddm.declarations; a server that is named must "
-        "have been started with it",
+        choices=("none", "timed", "regulating"),
+        help="make calls as of a time, too, in federations with this setting of ddm.declarations; none: make no such calls "
+        "(default: each in turn, by the seed; none for a server that is named, which must have been started with the setting)",
     )
     parser.add_argument("--script", metavar="FILE", help="run this script instead, as one was printed")
     parser.add_argument(
@@ -110,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.federates,
             arguments.review,
             _progress(arguments.seeds),
-            declarations=arguments.declarations,
+            declarations=_declarations(arguments),
         )
         if arguments.script:
             outcome = campaign.replay(_script(arguments.script))
@@ -118,6 +118,11 @@ def run(arguments: argparse.Namespace) -> int:
             outcome = campaign.run(range(arguments.first, arguments.first + arguments.seeds))
     print(json.dumps(outcome.plain(), indent=2) if arguments.json else _text(outcome, ("embedded", *names)))
     return 0 if outcome.proven else 1
+
+
+def _declarations(arguments: argparse.Namespace) -> str:
+    given = arguments.declarations or ("none" if arguments.server else IN_TURN)
+    return "" if given == "none" else str(given)
 
 
 def _script(path: str) -> Script:
@@ -187,6 +192,7 @@ def _text(outcome: CampaignOutcome, worlds: tuple[str, ...]) -> str:
         f"worlds     {', '.join(worlds)}",
         f"scripts    {outcome.seeds}, played {outcome.plays} times",
         f"calls      {outcome.calls}",
+        f"as of      {outcome.as_of} calls as of a time, and {outcome.as_of_refused} that were refused",
         f"callbacks  {outcome.callbacks}",
         f"restored   {outcome.restored} in the middle",
         f"reviewed   {outcome.runs} recorded runs",

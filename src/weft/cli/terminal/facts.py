@@ -152,10 +152,6 @@ def blocks(picture: SurveyPicture) -> list[BlockingFederate]:
 NOBODY = "nobody (no federate regulates)"
 
 
-def longest_wait(picture: SurveyPicture) -> float:
-    return max((block.seconds for block in blocks(picture)), default=0.0)
-
-
 def wall_of(picture: SurveyPicture) -> float:
     """The latest wall clock that a node has told; 0 if none has."""
     return max((node.get("wall", 0.0) for node in picture["nodes"].values()), default=0.0)

@@ -67,8 +67,8 @@ class EmbeddedNode:
         self.saves = Path(save_directory)
         self._saves = SaveDirectory(self.saves)
         self._lock = threading.Lock()
-        self._effects = EffectRunner(self)
-        self.inboxes = self._effects.inboxes
+        self.effects = EffectRunner(self)
+        self.inboxes = self.effects.inboxes
         self._node.surroundings = EmbeddedSurroundings(self)
         self.alarmed = False  # something is to be done when its time has come
         self.recordings: NodeRecordings | None = None
@@ -78,23 +78,6 @@ class EmbeddedNode:
             made = EmbeddedConnection(self, self._node, self._node.open_session(), self._lock)
             self.inboxes[made.session] = made
             return made
-
-    def call(self, session: int, service: str, arguments: tuple[object, ...]) -> object:
-        lock = self._lock
-        lock.acquire()
-        try:
-            now = time.monotonic()
-            effects = self._node.call(session, 0, service, arguments, now)
-            first = effects[0]
-            if len(effects) > 1:
-                self._effects.perform(effects, now)
-        finally:
-            lock.release()
-        if isinstance(first, Reply):
-            return first.value
-        if isinstance(first, Refuse):
-            raise first.error
-        raise RTIinternalError(f"{service} was not answered by its node")  # a lone node answers at once
 
     # --- what the kernel decided (host.effects) ----------------------------------------------------------------
 
@@ -112,7 +95,7 @@ class EmbeddedNode:
 
     def keep(self, effect: Store | Fetch) -> None:
         now = time.monotonic()
-        self._effects.perform(carry_out(self._saves, effect, _warn)(self._node, now), now)
+        self.effects.perform(carry_out(self._saves, effect, _warn)(self._node, now), now)
 
     def tell(self, effect: Notice) -> None:
         logging.getLogger("weft").log(logging.WARNING if effect.warning else logging.INFO, effect.text)
@@ -151,7 +134,7 @@ class EmbeddedNode:
     def done(self, session: int, ticket: int) -> None:
         with self._lock:
             now = time.monotonic()
-            self._effects.perform(self._node.done(session, ticket, now), now)
+            self.effects.perform(self._node.done(session, ticket, now), now)
 
     def tick(self) -> None:
         """Let the kernel do what is due by now: periodic reports, values that waited for their update rate."""
@@ -159,7 +142,7 @@ class EmbeddedNode:
             now = time.monotonic()
             due = self._node.next_tick()
             if due is not None and now >= due:
-                self._effects.perform(self._node.tick(now), now)
+                self.effects.perform(self._node.tick(now), now)
                 due = self._node.next_tick()
             self.alarmed = due is not None
 
@@ -180,7 +163,7 @@ class EmbeddedNode:
         with self._lock:
             now = time.monotonic()
             self.inboxes.pop(session, None)
-            self._effects.perform(self._node.session_lost(session, now), now)
+            self.effects.perform(self._node.session_lost(session, now), now)
             self._forget(session)
 
     def _forget(self, session: int) -> None:
@@ -196,12 +179,28 @@ class EmbeddedConnection(Inbox):
         self._woken = threading.Event()
         super().__init__(node, session, lock, time.monotonic, self._woken.set)
         self._host = host
+        self._kernel = node  # an inbox may have none
+        self._lock = lock
 
     def call(self, service: str, arguments: tuple[object, ...]) -> object:
         if self.closed:
             raise NotConnected("the connection is closed; connect again")
         self.calls += 1
-        return self._host.call(self.session, service, arguments)
+        lock = self._lock
+        lock.acquire()
+        try:
+            now = time.monotonic()
+            effects = self._kernel.call(self.session, 0, service, arguments, now)
+            first = effects[0]
+            if len(effects) > 1:
+                self._host.effects.perform(effects, now)
+        finally:
+            lock.release()
+        if isinstance(first, Reply):
+            return first.value
+        if isinstance(first, Refuse):
+            raise first.error
+        raise RTIinternalError(f"{service} was not answered by its node")  # a lone node answers at once
 
     def take(self) -> Callback | None:
         if self._host.alarmed and not self._arrived:

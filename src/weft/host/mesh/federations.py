@@ -96,7 +96,18 @@ class MeshedNode:
     def carry(self, effect: Carried) -> None:
         """What cannot be sent or kept is told, and who would wait for it in vain is answered."""
         try:
-            self._carry(effect)
+            if isinstance(effect, Transmit):
+                self._transmit(effect)
+            elif isinstance(effect, Cast):
+                self._cast(effect)
+            elif isinstance(effect, Remember):
+                self._remember(effect)
+            elif isinstance(effect, Listen):
+                self._groups[effect.federation] = effect.groups
+                self.carrier.listen(frozenset(one for groups in self._groups.values() for one in groups))
+            elif isinstance(effect, Named):
+                value = cbor.encode([effect.home, effect.time_implementation]) if effect.home else None
+                self.carrier.keep(f"name/{effect.federation}", value)
         except Exception as error:
             doing = type(effect).__name__
             self._perform([faults.fault(error, doing)], self.now)
@@ -112,20 +123,6 @@ class MeshedNode:
         elif isinstance(parcel, (Answer, Commit)) and parcel.caller is not None:
             if parcel.caller.node == effect.node:
                 self._transmit(Transmit(effect.node, Answer(parcel.caller, None, refusal)))
-
-    def _carry(self, effect: Carried) -> None:
-        if isinstance(effect, Transmit):
-            self._transmit(effect)
-        elif isinstance(effect, Cast):
-            self._cast(effect)
-        elif isinstance(effect, Remember):
-            self._remember(effect)
-        elif isinstance(effect, Listen):
-            self._groups[effect.federation] = effect.groups
-            self.carrier.listen(frozenset(one for groups in self._groups.values() for one in groups))
-        elif isinstance(effect, Named):
-            value = cbor.encode([effect.home, effect.time_implementation]) if effect.home else None
-            self.carrier.keep(f"name/{effect.federation}", value)
 
     def _transmit(self, effect: Transmit) -> None:
         parcel = effect.parcel

@@ -140,7 +140,7 @@ def _released_delivery(kept: frozenset[str], federation: Federation, delivery: D
         return delivery.with_values(attributes_of(delivery.values, tuple(allowed))) if allowed else None
     if isinstance(delivery, (DeliveredInteraction, DeliveredDirectedInteraction)):
         values = _allowed_parameters(kept, federation, delivery.interaction_class, delivery.values)
-        return None if values is None else delivery.received_at(delivery.interaction_class, values)
+        return None if values is None else delivery.with_values(values)
     return delivery
 
 

@@ -45,7 +45,7 @@ RUN_FILE = "run.json"
 VERSION_KEY = b"weft.schema"
 NODE_KEY = b"weft.node"
 RUN_KEY = b"weft.run"
-_TAKEN = frozenset(["server", "saves", "journal"])  # folders of a server beside those of federations
+_TAKEN = frozenset(["server", "saves", "journal", "lake"])  # folders beside those of federations
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,59}")
 
 

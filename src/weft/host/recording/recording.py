@@ -94,6 +94,7 @@ class NodeRecordings:
         for run in self.runs:
             if run.book is federation.recorder:
                 self._collect(run)
+                run.restored = federation.saves.successor is not None
                 run.ended = True
                 self._wake.set()
 

@@ -26,7 +26,7 @@ from weft.host.recording.writers import Part, Writer
 from weft.kernel.state.federation import Federation
 from weft.model.recording import NO_OBJECT
 from weft.model.records import Source
-from weft.recorder import VERSION, Book, BookBatch
+from weft.recorder import BY_RESTORE, VERSION, Book, BookBatch
 
 _LOOKS = 16  # at both clocks, until one was quick …
 _QUICK = 20_000  # … which takes less than so many ns
@@ -48,6 +48,7 @@ class RunWriter:
         self.rows = 0
         self.dropped = 0
         self.ended = False  # nothing more comes
+        self.restored = False  # because the federation was restored
         self.finished = False  # and that is written
         self.failing = False
         self.erred = False  # an error of the recorder's own was told
@@ -139,7 +140,7 @@ class RunWriter:
     def stop(self, settings: Mapping[str, object]) -> None:
         """In order: it is the last thing that is written."""
         self.open(settings)
-        self._note("stop", {})
+        self._note("stop", {"service": BY_RESTORE} if self.restored else {})
         self.finished = True
         manifest = self._manifest
         assert manifest is not None

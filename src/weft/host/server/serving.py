@@ -114,6 +114,9 @@ class Switchboard(Outbox):
         while wire.next():
             if frame.type == CALL_REQUEST:
                 served.calls_made += 1
+                if served.number != self._caller:
+                    self._caller = served.number
+                    self._callers += 1
                 if frame.excess:
                     self._too_large(served, frame)
                     continue
@@ -234,7 +237,7 @@ class Switchboard(Outbox):
         receivers: list[Served] = []
         tail = b""
         if way is not None:
-            found = [self._by_kernel.get(member.session) for member in way.receivers]
+            found = [self._by_kernel.get(member.session) for member in way.receivers()]
             receivers = [receiver for receiver in found if receiver is not None]
             tail = callback_tail(way.transportation, way.member.handle)
             if any(receiver.backlog is not None for receiver in receivers):

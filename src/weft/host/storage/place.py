@@ -217,6 +217,12 @@ class Place:
 
     # The store
 
+    def for_arrow(self) -> tuple[fs.FileSystem, str]:
+        """Its store and what that calls it: for whoever hands many files to Arrow at once."""
+        import pyarrow.fs as fs
+
+        return (self._store(), self._key) if self._base else (fs.LocalFileSystem(), str(self.path))
+
     @property
     def _key(self) -> str:
         """What the store calls it."""

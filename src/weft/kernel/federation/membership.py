@@ -125,15 +125,16 @@ def _leave(step: Step, left: list[Instance], delete: bool) -> None:
         if delete and instance.owners.get(federation.catalog.privilege) is member:
             for other in federation.seated(instance.knowledge.mask & ~member.bit):
                 step.remove(other, Removal(instance.handle, b"", member.handle, None))
-            timed_deletion.remove(federation, instance)
+            timed_deletion.remove(step, instance)
         else:
             stays.append(instance)
     published = [*member.declared.subscribed, *member.declared.subscribed_at]
     received = [*member.declared.receives, *member.declared.receives_at]
+    update_rates.forget(step, member, update_rates.RESIGNED)
     _remove(federation, member)
     if member.node == step.node:
         federation.keep_messages(member)
-    timed_deletion.after_resign(federation, member)
+    timed_deletion.after_resign(step)
     galt_exchange.left(federation, member)
     if federation.home == step.node:
         step.turn.begins = True
@@ -170,5 +171,4 @@ def _remove(federation: Federation, member: Member) -> None:
     if len(federation.membership.departed) > _DEPARTED:
         del federation.membership.departed[next(iter(federation.membership.departed))]
     del federation.membership.names[member.name]
-    update_rates.forget(federation, member)
     federation.changed()

@@ -28,37 +28,29 @@ _PRIORITY: Final = OrderType.PRIORITY
 _RECEIVE: Final = OrderType.RECEIVE
 
 
-def deliver(step: Step, message: Message, recipients: Recipients) -> None:
-    """To all members here that get it."""
+def deliver(step: Step, message: Message, recipients: Recipients, number: int) -> None:
+    """To all members here that get it; `number`: as callbacks have it.
+
+    Packed values cannot be changed, so all who get the same share one delivery, and the host encodes it once.
+    """
     if message.in_time_stamp_order():
         _in_time(step, message, recipients)
         return
-    if not recipients.holding and not message.urgent:
-        _at_once(step, message, recipients.here)
-    else:
-        order = _PRIORITY if message.urgent else _RECEIVE
-        last: Recipient | None = None
-        delivery: Delivery | None = None
-        for recipient in recipients.here:
-            if delivery is None or not message.packed or last is None or not recipient.gets_the_same(last):
-                delivery = message.delivery(recipient)
-                last = recipient
-            tso_queue.hand(step, recipient.member, delivery, order, message)
-    if recipients.paced and isinstance(message, Update):
-        update_rates.pace(step, message, recipients.paced)
-
-
-def _at_once(step: Step, message: Message, here: list[Recipient]) -> None:
-    """Packed values cannot be changed, so all who get the same share one delivery, and the host encodes it once."""
+    waits = recipients.holding or message.urgent
+    order = _PRIORITY if message.urgent else _RECEIVE
     effects = step.effects
-    number = message.callback_number()
     last: Recipient | None = None
     delivery: Delivery | None = None
-    for recipient in here:
+    for recipient in recipients.here:
         if delivery is None or not message.packed or last is None or not recipient.gets_the_same(last):
             delivery = message.delivery(recipient)
             last = recipient
-        effects.append(Callback(recipient.member.session, delivery.method, (), number, delivery))
+        if waits:
+            tso_queue.hand(step, recipient.member, delivery, order, message, number)
+        else:
+            effects.append(Callback(recipient.member.session, delivery.method, (), number, delivery))
+    if recipients.paced and isinstance(message, Update):
+        update_rates.pace(step, message, recipients.paced, number)
 
 
 def _in_time(step: Step, message: Message, recipients: Recipients) -> None:
@@ -97,7 +89,7 @@ def to_member(
     """
     for recipient in for_member(step.federation, member, message, instance):
         if recipient.intervals and instance is None and isinstance(message, Update):
-            update_rates.pace(step, message, [recipient])
+            update_rates.pace(step, message, [recipient], message.number)
         else:
             count(step.federation, message, recipient, instance)
-            tso_queue.hand(step, member, message.delivery(recipient), order, message)
+            tso_queue.hand(step, member, message.delivery(recipient), order, message, message.number)

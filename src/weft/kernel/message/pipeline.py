@@ -169,7 +169,7 @@ def update_attribute_values(
 ) -> MessageRetractionReturn | None:
     federation = step.federation
     member = step.member
-    instance = preconditions.known_instance(federation, member, object_instance)
+    instance = preconditions.known_here(step, object_instance)
     sent = _valid_attributes(federation, member, instance, values, tag)
     message = Update(member.handle, instance.handle, values, tag, None, None)
     if federation.ordered or order is not None:
@@ -291,7 +291,7 @@ def send_directed_interaction(
     federation = step.federation
     member = step.member
     entry = preconditions.interaction_class(federation, interaction_class)
-    instance = preconditions.known_instance(federation, member, object_instance)
+    instance = preconditions.known_here(step, object_instance)
     if not member.declared.may_direct(instance.entry, interaction_class):
         raise InteractionClassNotPublished(
             f"{member!r} does not publish {entry.name} as directed to {instance.entry.name} or a class above it"
@@ -336,10 +336,11 @@ def _pass_on(step: Step, message: Message, found: Recipients) -> None:
     found.count += 1
     if not found.kept:
         found.count_up()
+    number = message.number
     recorder = step.federation.recorder
-    if recorder is not None:
-        message.recorded = message_rows.passes(step, recorder, message, found)
-    deliver.deliver(step, message, found)
+    if recorder is not None and message_rows.passes(step, recorder, message, found):
+        number = -number
+    deliver.deliver(step, message, found, number)
 
 
 def _returned(step: Step, message: Message, found: Recipients) -> MessageRetractionReturn:

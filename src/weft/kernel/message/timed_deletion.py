@@ -66,14 +66,15 @@ def delete(step: Step, instance: Instance, message: Deletion) -> MessageRetracti
         nodes = tuple([node for node in federation.nodes if node != step.node])
         returned = stamps.sent(federation, member, stamp, nodes, instance.handle.number)
     if not condemned.waiting:
-        remove(federation, instance)
+        remove(step, instance)
     return returned if member.node == step.node else MessageRetractionReturn(True, retraction)
 
 
-def remove(federation: Federation, instance: Instance) -> None:
+def remove(step: Step, instance: Instance) -> None:
+    federation = step.federation
     federation.keep_counts(instance)
     instance_regions.clear(federation, instance)
-    update_rates.forget_instance(federation, instance.handle)
+    update_rates.forget_instance(step, instance)
     if federation.recorder is not None:
         federation.note_deleted(instance)
     del federation.instances[instance.handle]
@@ -90,6 +91,7 @@ def _forget(federation: Federation, instance: Instance, member: Member) -> None:
     if len(owners) != len(instance.owners):
         instance.owners = owners
     federation.forget(instance, member)
+    update_rates.forget(federation, member, instance.handle)
     member.told_scope.pop(instance.handle, None)
     member.told_updates.pop(instance.handle, None)
 
@@ -106,7 +108,7 @@ def instance_removed(step: Step, number: int) -> None:
     instance.condemned.waiting.pop(member.handle, None)
     _forget(federation, instance, member)
     if not instance.condemned.waiting:
-        remove(federation, instance)
+        remove(step, instance)
 
 
 def delete_retracted(step: Step, number: int) -> None:
@@ -128,7 +130,8 @@ def delete_retracted(step: Step, number: int) -> None:
     federation.changed()
 
 
-def after_resign(federation: Federation, member: Member) -> None:
+def after_resign(step: Step) -> None:
+    federation, member = step.federation, step.member
     for instance in [i for i in federation.instances.values() if i.condemned is not None]:
         condemned = instance.condemned
         if (
@@ -136,4 +139,4 @@ def after_resign(federation: Federation, member: Member) -> None:
             and condemned.waiting.pop(member.handle, 0) is None
             and not condemned.waiting
         ):
-            remove(federation, instance)
+            remove(step, instance)

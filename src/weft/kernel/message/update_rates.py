@@ -32,17 +32,21 @@ from weft.model.handles import AttributeHandle, FederateHandle, ObjectInstanceHa
 
 REPLACED: Final = "rate: a newer value came first"
 UNSUBSCRIBED: Final = "rate: unsubscribed while it waited"
+REMOVED: Final = "rate: the instance was removed while it waited"
+FORGOTTEN: Final = "rate: it deleted the instance locally while it waited"
+RESIGNED: Final = "rate: it resigned while it waited"
+ACQUIRED: Final = "rate: it acquired the attribute while it waited"
 
 
-def pace(step: Step, message: Update, recipients: list[Recipient]) -> None:
-    """An update goes to these, each with a rate."""
+def pace(step: Step, message: Update, recipients: list[Recipient], number: int) -> None:
+    """An update goes to these, each with a rate; `number`: as callbacks have it."""
     federation = step.federation
     instance = federation.instances[message.instance]
     paces = _paces(federation)
     for recipient in recipients:
         member = recipient.member
         kept = paces.of.setdefault(member.handle, {}).setdefault(instance.handle, Pace())
-        held = Held(message, recipient)
+        held = Held(message, recipient, number)
         ready = []
         passed: list[tuple[AttributeHandle, Held]] = []  # what waited and is replaced by this
         for attribute, seconds in zip(recipient.attributes or (), recipient.intervals, strict=True):
@@ -58,9 +62,9 @@ def pace(step: Step, message: Update, recipients: list[Recipient]) -> None:
         if ready:
             delivery = _take(step, instance, kept, held, ready)
             if message.urgent:
-                tso_queue.hand(step, member, delivery, OrderType.PRIORITY, message)
+                tso_queue.hand(step, member, delivery, OrderType.PRIORITY, message, number)
             else:
-                tso_queue.hand_late(step, member, delivery, None, held.number)
+                tso_queue.hand_late(step, member, delivery, None, number)
         if kept.held:
             _arm(step, instance, member, kept)
 
@@ -179,8 +183,9 @@ def release(step: Step) -> None:
 
 def _release(step: Step, instance: Instance, member: Member, kept: Pace) -> None:
     federation = step.federation
-    for attribute in [a for a in kept.held if instance.owners.get(a) is member]:
-        del kept.held[attribute]  # it has become its own
+    own = [(a, kept.held.pop(a)) for a in list(kept.held) if instance.owners.get(a) is member]
+    if own and federation.recorder is not None:
+        _record_end(step, instance, member, own, "drop", ACQUIRED)
     due = [
         (attribute, update)
         for attribute, update in kept.held.items()
@@ -213,16 +218,35 @@ def redeclared(step: Step) -> None:
         _release(step, instance, member, kept)
 
 
-def forget_instance(federation: Federation, handle: ObjectInstanceHandle) -> None:
+def forget_instance(step: Step, instance: Instance) -> None:
+    """It is removed."""
+    federation = step.federation
     if federation.paces is not None:
-        for paces in federation.paces.of.values():
-            paces.pop(handle, None)
+        for who in list(federation.paces.of):
+            member = federation.members.get(who)
+            if member is not None:
+                give_up(step, member, REMOVED, instance.handle)
+            federation.paces.of[who].pop(instance.handle, None)
 
 
-def forget(federation: Federation, member: Member, handle: ObjectInstanceHandle | None = None) -> None:
-    """The member has forgotten this instance, or has left."""
+def forget(step: Step, member: Member, why: str, handle: ObjectInstanceHandle | None = None) -> None:
+    """The member has forgotten this instance, or leaves."""
+    federation = step.federation
     if federation.paces is not None:
+        give_up(step, member, why, handle)
         if handle is None:
             federation.paces.of.pop(member.handle, None)
         else:
             federation.paces.of.get(member.handle, {}).pop(handle, None)
+
+
+def give_up(step: Step, member: Member, why: str, handle: ObjectInstanceHandle | None = None) -> None:
+    """For the record: what waits for the member, of that instance or of all, is never handed to it."""
+    federation = step.federation
+    if federation.recorder is None or federation.paces is None:
+        return
+    paces = federation.paces.of.get(member.handle, {})
+    for known, kept in paces.items():
+        if kept.held and (handle is None or known == handle):
+            gone = list(kept.held.items())
+            _record_end(step, federation.instances[known], member, gone, "drop", why)

@@ -113,7 +113,7 @@ def remove(step: Step) -> None:
     rti = federation.rti
     for other in federation.seated(instance.knowledge.mask & ~rti.bit):
         step.remove(other, Removal(instance.handle, b"", rti.handle, None))
-    timed_deletion.remove(federation, instance)
+    timed_deletion.remove(step, instance)
 
 
 # --- values ---------------------------------------------------------------------------------------------------

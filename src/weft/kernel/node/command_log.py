@@ -14,7 +14,7 @@ from weft.kernel.federation.snapshot import snapshot
 from weft.kernel.federation.snapshot_times import restore_log
 from weft.kernel.mom import mom, mom_reports
 from weft.kernel.mom.mom_services import GRANTED_ALONE, MOM_ADJUST
-from weft.kernel.node import faults, pausing
+from weft.kernel.node import faults, pausing, recording_end
 from weft.kernel.node.calls import JOIN, PendingCalls
 from weft.kernel.node.multi_step import MultiStep
 from weft.kernel.node.service_table import INTERNAL, RESIGN, RESIGN_LOST, SERVICES
@@ -167,6 +167,9 @@ class Commands:
     def _succeed(self, step: Step, successor: Federation) -> Step:
         """The federation is restored: its successor takes its place, and so does the step that this returns."""
         member = successor.members[successor.saves.renamed[1][step.member.handle]]
+        recorder = step.federation.recorder
+        if recorder is not None and not self._replaying:
+            recording_end.given_up(step, recorder, self._here.sessions)
         federation = pausing.succeed(step.federation, self._here.sessions)
         self._here.federations[federation.name] = federation
         restored = Step(step.turn, federation, member)

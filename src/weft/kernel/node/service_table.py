@@ -205,7 +205,8 @@ SERVICES: dict[str, Service] = {
         "cancel_attribute_ownership_acquisition",
     ),
     **_local(_OWNERSHIP, ownership, "query_attribute_ownership", "is_attribute_owned_by_federate"),
-    **_control(_OBJECT, timed_deletion, timed_deletion.INSTANCE_REMOVED, timed_deletion.DELETE_RETRACTED),
+    **_control(_OBJECT, object_management, timed_deletion.INSTANCE_REMOVED),
+    **_control(_OBJECT, timed_deletion, timed_deletion.DELETE_RETRACTED),
     **_control(
         _TIME,
         object_management,

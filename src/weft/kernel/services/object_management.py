@@ -237,13 +237,23 @@ def delete_object_instance(
     stamp = stamp_from(given) if isinstance(given, tuple) else stamps.carried(federation, given)
     message = Deletion(member.handle, instance.handle, tag, stamp)
     if message.in_time_stamp_order():
-        return timed_deletion.delete(step, instance, message)
+        returned = timed_deletion.delete(step, instance, message)
+        ownership_transfers.forgotten(step, instance)
+        return returned
     ordered = federation.ordered or order is not None
     if not ordered or not federation.orders.deletes(step, message, instance, order):
         for other in federation.seated(instance.knowledge.mask & ~member.bit):
             step.remove(other, message.removal())
-    remove(federation, instance)
+    remove(step, instance)
     return None if given is None else NO_RETRACTION
+
+
+def instance_removed(step: Step, number: int) -> None:
+    """Its removal at a logical time was delivered to the member."""
+    instance = step.federation.instances.get(ObjectInstanceHandle.of(number))
+    timed_deletion.instance_removed(step, number)
+    if instance is not None:
+        ownership_transfers.forgotten(step, instance)
 
 
 def local_delete_object_instance(step: Step, object_instance: ObjectInstanceHandle) -> None:
@@ -257,10 +267,10 @@ def local_delete_object_instance(step: Step, object_instance: ObjectInstanceHand
     if member in instance.owners.values():
         raise FederateOwnsAttributes(f"{member!r} owns attributes of {instance.name!r}; divest them first")
     ownership_transfers.refuse_while_pending(member, [instance])
+    update_rates.forget(step, member, update_rates.FORGOTTEN, object_instance)
     federation.forget(instance, member)
     if instance.placement is not None:
         instance_regions.give_up(federation, instance, member)
-    update_rates.forget(federation, member, object_instance)
     tso_queue.forget(member, object_instance)
     member.told_scope.pop(object_instance, None)
     advisories.instances(step, [instance])

@@ -235,6 +235,17 @@ def withdraw(step: Step, instance: Instance, bids: list[tuple[AttributeHandle, M
     seek(step, instance, sought, but)
 
 
+def forgotten(step: Step, instance: Instance) -> None:
+    """Some have forgotten the instance: they want nothing of it any more."""
+    federation = step.federation
+    bids = []
+    for attribute, seekers in under_way(instance).wanted.items():
+        members = [federation.members[seeker] for seeker in seekers]
+        bids += [(attribute, one) for one in members if not instance.knowledge.mask & one.bit]
+    if bids:
+        withdraw(step, instance, bids)
+
+
 def seek(step: Step, instance: Instance, attributes: list[AttributeHandle], but: int) -> None:
     """Offer what is sought of these attributes to all who could own it, but for those in the mask."""
     federation = step.federation

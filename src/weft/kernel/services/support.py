@@ -107,7 +107,7 @@ def get_object_class_name(step: Step, handle: ObjectClassHandle) -> str:
 
 
 def get_known_object_class_handle(step: Step, handle: ObjectInstanceHandle) -> ObjectClassHandle:
-    instance = preconditions.known_instance(step.federation, step.member, handle)
+    instance = preconditions.known_here(step, handle)
     known = step.federation.known_class(step.member, instance)
     assert known is not None  # a known instance has a known class
     return known
@@ -121,7 +121,7 @@ def get_object_instance_handle(step: Step, name: str) -> ObjectInstanceHandle:
 
 
 def get_object_instance_name(step: Step, handle: ObjectInstanceHandle) -> str:
-    return preconditions.known_instance(step.federation, step.member, handle).name
+    return preconditions.known_here(step, handle).name
 
 
 def get_attribute_handle(step: Step, object_class: ObjectClassHandle, name: str) -> AttributeHandle:

@@ -92,6 +92,7 @@ def enable_time_regulation(step: Step, lookahead: LogicalTimeInterval) -> None:
         raise TimeRegulationAlreadyEnabled(f"{member!r} is time-regulating")
     if member.node == step.node:
         timing.regulation_pending = True
+        tso_queue.release_held(step)
         step.order(member, REGULATION_ASKED, (value,))
 
 
@@ -134,7 +135,7 @@ def time_regulation_begun(step: Step, federate: int, time: TimeValue, exclusive:
 
 
 def _begin_at(step: Step, member: Member, time: TimeValue, exclusive: bool) -> None:
-    """Its time may jump; what waits for it up to there comes first."""
+    """Its time may jump; what waits in its queue up to there comes first."""
     timing = member.timing
     if time > timing.time:
         tso_queue.deliver_until(step, member, (time, 1 if exclusive else 0))
@@ -177,7 +178,7 @@ def enable_time_constrained(step: Step) -> None:
     timing = member.timing
     if timing.constrained_pending:
         raise RequestForTimeConstrainedPending(f"{member!r} waits for time_constrained_enabled")
-    if timing.constrained:
+    if timing.constrained and not timing.constrained_ending:
         raise TimeConstrainedAlreadyEnabled(f"{member!r} is time-constrained")
     if member.node == step.node:
         timing.constrained_pending = True
@@ -217,12 +218,13 @@ def time_constrained_begun(step: Step, federate: int) -> None:
 
 
 def disable_time_constrained(step: Step) -> None:
-    """Clause 8.7."""
+    """Clause 8.7.  It ends for all nodes at one place in the order of commands, or they would not agree on whom a deletion at
+    a logical time still has to wait for."""
     member = step.member
-    if not member.timing.constrained:
+    if not member.timing.constrained or member.timing.constrained_ending:
         raise TimeConstrainedIsNotEnabled(f"{member!r} is not time-constrained")
     if member.node == step.node:
-        member.timing.constrained = False
+        member.timing.constrained_ending = True
         step.order(member, CONSTRAINED_ENDED, ())
 
 
@@ -230,7 +232,7 @@ def time_constrained_ended(step: Step) -> None:
     """What waits for it comes now, in receive order."""
     federation = step.federation
     member = step.member
-    member.timing.constrained = False
+    member.timing.constrained = member.timing.constrained_ending = False
     step.note(member, "HLAtimeConstrained")
     member.holds = member.qos is not None
     federation.changed()

@@ -368,7 +368,9 @@ def _still(federation: Federation, member: Member, message: Stamped) -> Delivery
             kept = sent.subset(received.parameters)
         else:
             kept = {parameter: value for parameter, value in sent.items() if parameter in received.parameters}
-        return content.received_at(received.handle, kept)
+        made = content.with_values(kept)
+        made.interaction_class = received.handle
+        return made
     assert isinstance(content, Reflection)
     instance = federation.instances.get(content.instance)
     if instance is None:

@@ -80,8 +80,6 @@ class Message:
         self.stamp = stamp
         # Among all messages of its sender; 0: it has none yet.
         self.number = 0
-        # Its deliveries are recorded with it, as one shape (`recording.message_rows`).
-        self.recorded = False
         # In priority order, and how urgent it is: lower numbers are more urgent.
         self.urgent = False
         self.priority = 0
@@ -111,13 +109,8 @@ class Message:
     def like(self, other: Message) -> None:
         """Take over what a message has that its kind says nothing of."""
         self.number = other.number
-        self.recorded = other.recorded
         self.urgent = other.urgent
         self.priority = other.priority
-
-    def callback_number(self) -> int:
-        """As callbacks have it: negative if its delivery has been recorded already; 0: its stamp says it."""
-        return -self.number if self.recorded else self.number
 
     def key(self) -> tuple[object, ...]:
         """All of it that travels."""

@@ -175,12 +175,25 @@ def parameters(entry: InteractionClassEntry, handles: Iterable[ParameterHandle])
 
 
 def known_instance(federation: Federation, member: Member, handle: ObjectInstanceHandle) -> Instance:
+    """By what all nodes know, and so for all that they carry out."""
     instance = federation.instances.get(handle)
-    if instance is None or not instance.knowledge.mask & member.bit or handle in member.timing.gone:
-        raise ObjectInstanceNotKnown(
-            f"{handle!r} is not known to {member!r}: it does not exist, was removed, or has not been discovered"
-        )
+    if instance is None or not instance.knowledge.mask & member.bit:
+        raise _not_known(member, handle)
     return instance
+
+
+def known_here(step: Step, handle: ObjectInstanceHandle) -> Instance:
+    """By what the member's own node knows: of a removal at a logical time it is the first to know."""
+    member = step.member
+    if handle in member.timing.gone:
+        raise _not_known(member, handle)
+    return known_instance(step.federation, member, handle)
+
+
+def _not_known(member: Member, handle: ObjectInstanceHandle) -> ObjectInstanceNotKnown:
+    return ObjectInstanceNotKnown(
+        f"{handle!r} is not known to {member!r}: it does not exist, was removed, or has not been discovered"
+    )
 
 
 def known_attributes(
@@ -196,7 +209,10 @@ def instance_attributes(
     step: Step, handle: ObjectInstanceHandle, handles: Iterable[AttributeHandle]
 ) -> tuple[Instance, list[AttributeHandle]]:
     """An instance that who acts knows, and these attributes of it."""
-    instance = known_instance(step.federation, step.member, handle)
+    if step.turn.everywhere:
+        instance = known_instance(step.federation, step.member, handle)
+    else:
+        instance = known_here(step, handle)
     return instance, known_attributes(step.federation, step.member, instance, handles)
 
 

@@ -9,11 +9,11 @@ from weft.model.handles import AttributeHandle, FederateHandle, ObjectInstanceHa
 class Held:
     """An update of which some attributes wait for one subscriber."""
 
-    def __init__(self, message: Update, recipient: Recipient) -> None:
+    def __init__(self, message: Update, recipient: Recipient, number: int) -> None:
         self.message = message
         self.recipient = recipient
-        # Asked for now: nodes of one process share messages, and each says of it whether its deliveries are recorded there.
-        self.number = message.callback_number()
+        # As callbacks have it.
+        self.number = number
 
 
 class Pace:

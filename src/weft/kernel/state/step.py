@@ -52,7 +52,9 @@ class Step:
         if method == "discover_object_instance":
             member.tally.discovered += 1
         if member.node == self.node:
-            self.effects.append(Callback(member.session, method, arguments))
+            gone = member.timing.gone and arguments and member.timing.is_gone(arguments[0])
+            if not gone:
+                self.effects.append(Callback(member.session, method, arguments))
         elif not self.turn.everywhere:
             self._inform(member, method, arguments)
 

@@ -93,6 +93,7 @@ class Timing:
         self.constrained_pending = False
         self.asked_lookahead: TimeValue = 0  # with which it wants to regulate
         # At its own node.
+        self.constrained_ending = False  # it does not want to be any more, and nodes are still to hear of it
         self.time: TimeValue = 0
         self.exclusive = False  # it was granted its time including all messages of that time
         self.reached: Bound = (0, 0)  # it has been given all messages below this
@@ -131,8 +132,14 @@ class Timing:
         self.forgotten: TimeValue | None = None  # up to which time that is over
 
     def is_holding(self) -> bool:
-        """Does what is sent in receive order wait for it?"""
-        return self.constrained and self.mode == GRANTED and not self.asynchronous
+        """Does what is sent in receive order wait for it?  Not while it waits for its regulation, which is a request to advance
+        (8.2): its time may jump, and what is in its queue up to there is delivered."""
+        waits = self.constrained and self.mode == GRANTED and not self.asynchronous
+        return waits and not self.regulation_pending
+
+    def is_gone(self, about: object) -> bool:
+        """Is it an instance whose removal the federate has had, though other nodes are still to hear of that?"""
+        return isinstance(about, ObjectInstanceHandle) and about in self.gone
 
     def flush_time(self) -> TimeValue:
         """Up to when a Flush Queue Request that waits is to flush."""

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 EVERYWHERE: Final = -1
 _LEAST: Final = 64  # so much has to be done before it pays to reclaim
 
-Bound = tuple[TimeValue, int]
 Box = tuple[tuple[int, int] | None, ...]
 Name = AttributeHandle | InteractionClassHandle
 

@@ -39,31 +39,26 @@ def wrapped(federation: Federation, value: TimeValue) -> LogicalTime:
     return factory.make_time(value)
 
 
-def hand(step: Step, member: Member, delivery: Delivery, order: OrderType, message: Message) -> None:
+def hand(
+    step: Step, member: Member, delivery: Delivery, order: OrderType, message: Message, number: int
+) -> None:
     """In receive order or one of Weft's own, to a member that may be time-constrained."""
-    if member.timing.is_holding():
-        member.timing.held.append(HeldDelivery(delivery, message.callback_number()))
-    elif message.urgent and member.qos is None:
-        step.effects.append(
-            UrgentCallback(
-                member.session,
-                delivery.method,
-                (),
-                message.priority,
-                number=message.callback_number(),
-                delivery=delivery,
-            )
-        )
-    elif message.urgent and member.qos is not None:
-        member.qos.issue(
-            step, delivery, OrderType.RECEIVE, message.callback_number(), OrderType.PRIORITY, message.priority
-        )
+    if member.timing.gone and member.timing.is_gone(delivery.object_instance()):
+        return
+    if not message.urgent or member.timing.is_holding():
+        hand_late(step, member, delivery, order, number)
+    elif member.qos is not None:
+        member.qos.issue(step, delivery, OrderType.RECEIVE, number, OrderType.PRIORITY, message.priority)
     else:
-        issue(step, member, delivery, order, message.callback_number())
+        session, method, priority = member.session, delivery.method, message.priority
+        urgent = UrgentCallback(session, method, (), priority, number=number, delivery=delivery)
+        step.effects.append(urgent)
 
 
 def hand_late(step: Step, member: Member, delivery: Delivery, order: OrderType | None, number: int) -> None:
-    """What has waited for something else, and may have to go on waiting until the member advances."""
+    """At once, unless it has to wait until the member advances; never about an instance that was removed."""
+    if member.timing.gone and member.timing.is_gone(delivery.object_instance()):
+        return
     if member.timing.is_holding():
         member.timing.held.append(HeldDelivery(delivery, number))
     else:
@@ -111,6 +106,7 @@ def arrived(
         # Its sender was taken for lost, and time went on without it.
         for delivery in wanted(step, member, content):
             hand_late(step, member, delivery.at_once(), _RECEIVE, message_number(retraction))
+            _note_removal(step, member, delivery)
     else:
         number = message_number(retraction)
         key: Key = (value, sender.name, number, part)
@@ -131,7 +127,7 @@ def wanted(step: Step, member: Member, content: Content, counts: bool = True) ->
     if about is not None:
         instance = federation.instances.get(about)
         # Its deletion may have an earlier time than what was sent of it before.
-        if instance is None or not instance.knowledge.mask & member.bit or about in member.timing.gone:
+        if instance is None or not instance.knowledge.mask & member.bit or member.timing.is_gone(about):
             return []
     if isinstance(content, Delivery):
         return [content]
@@ -163,10 +159,15 @@ def deliver(step: Step, member: Member, messages: list[Stamped], at_once: bool =
         if not deliveries:
             pass_over(step, member, message)
         for delivery in deliveries:
-            if isinstance(delivery, Removal):
-                member.timing.gone[delivery.instance] = None
-                step.order(member, "instance_removed", (delivery.instance.number,))
             issue(step, member, delivery.at_once() if at_once else delivery, _TIMESTAMP)
+            _note_removal(step, member, delivery)
+
+
+def _note_removal(step: Step, member: Member, delivery: Delivery) -> None:
+    """From here on nothing about the instance is for it; all nodes are to hear that it has had the removal."""
+    if isinstance(delivery, Removal):
+        member.timing.gone[delivery.instance] = None
+        step.order(member, "instance_removed", (delivery.instance.number,))
 
 
 def deliver_until(step: Step, member: Member, limit: Bound) -> None:

@@ -188,8 +188,12 @@ class Context:
 
     @cached_property
     def excused(self) -> set[int]:
-        """Federates that may have gone, or whose node may have been cut off, before something could reach them."""
+        """Federates that may have gone, or whose run may have ended, before something could reach them.
+
+        It ends where they are when their node is cut off, or the federation restored: what is under way then never comes.
+        """
         ended = {name for name, node in self.opened.run.nodes.items() if node.get("ended_ns") is not None}
+        ended -= {seen.node for seen in self.survey if seen.restored}
         return {one.federate for one in self.members.values() if one.stay.left or one.node not in ended}
 
     @cached_property

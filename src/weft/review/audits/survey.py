@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from weft.recorder import BY_RESTORE
 from weft.review.kernels import arrow
 from weft.review.kernels.pieces import Array, by_value
 from weft.review.spark.tasks import RunPart, read_part, spread
@@ -91,6 +92,8 @@ class Seen:
     sent_at: dict[str, int] = field(default_factory=dict)
     arrived_at: dict[str, int] = field(default_factory=dict)
     """Of some messages ("source message") the wall clock when they were sent here, or arrived here."""
+    restored: bool = False
+    """Did a restore end the run at this node, in this part?"""
     joined_before: int | None = None
     """The number of the last federate that had joined when the node began to record; None: it began in another part."""
     offset: tuple[float, int] = (0.0, 0)
@@ -147,6 +150,8 @@ def _add(seen: Seen, table: pa.Table, time_column: str) -> None:
         there = np.unique(codes[sends])
         seen.classes = sorted({*seen.classes, *(classes[code] for code in there if code >= 0)})
     _sample_clock(seen, table)
+    stops = arrow.is_one_of(table, "kind", "stop")
+    seen.restored |= bool((stops & arrow.is_one_of(table, "service", BY_RESTORE)).any())
     starts = arrow.numbers(table, "source")[arrow.is_one_of(table, "kind", "start")]
     if len(starts):
         first = int(starts.min())

@@ -14,6 +14,8 @@ from collections.abc import Collection, Iterable
 import numpy as np
 import pyarrow as pa
 
+from weft.recorder import BY_RESTORE
+from weft.review.audits import pick
 from weft.review.audits.context import CLOCKS_DIFFER, SAME_CLOCK
 from weft.review.kernels import arrow
 
@@ -28,6 +30,7 @@ class Frontier:
         self._began = began
         self.read: dict[str, int] = {}  # by node: the time of its last row, or what it said of itself
         self.ended: set[str] = set()
+        self.restored: set[str] = set()  # nodes at which a restore has ended the run
         self.gaps: set[str] = set()  # nodes of which rows are missing
         self.crashed: set[str] = set()
         self.deserted = False  # nobody has told anything for long, and nobody ended in order
@@ -51,6 +54,8 @@ class Frontier:
         self._next[node] = int(seq[-1]) + 1
         if "stop" in kinds:
             self.ended.add(node)
+            if arrow.is_one_of(pick.of_kinds(table, "stop"), "service", BY_RESTORE).any():
+                self.restored.add(node)
         if node not in self._offsets:
             self._offsets[node] = int(epoch[0]) - int(arrow.numbers(table, "mono_ns")[0])
 
@@ -72,6 +77,10 @@ class Frontier:
         }
         latest = max(self.read.values(), default=0)
         self.deserted = set(self.read) <= self.crashed and now - max(latest, self._began) > DESERTED
+
+    def ended_in_order(self, node: str) -> bool:
+        """With all that was under way to it: a restore ends a run in the middle."""
+        return node in self.ended and node not in self.restored
 
     @property
     def all_read(self) -> int:

@@ -256,7 +256,10 @@ class Handovers:
         if order == "TSO" and time is not None and granted is not None and not passed:
             return None
         overtaken = order == "RO" and message < self._reached.get((source, federate), 0)
-        excused = federate in members.left or node is None or node not in self._frontier.ended
+        left = (
+            federate in members.left or federate in members.left_at
+        )  # its node's rows may have been read first
+        excused = left or node is None or not self._frontier.ended_in_order(node)
         if excused and not overtaken and not passed:
             return None
         there = 0 if node is None else self.nodes.number(node)

@@ -23,7 +23,9 @@ from weft.host.recording.runs import check_run, open_run
 from weft.host.storage import Place
 from weft.recorder import KINDS
 from weft.review.errors import ReviewError
+from weft.review.lake.schema import TABLES, spark_words
 from weft.review.spark import run_files
+from weft.review.spark.lake_tables import LakeReader, is_of_lake
 from weft.review.spark.reading import notes_of, spark_schema
 from weft.review.spark.run_files import Listed, Offset, Told
 
@@ -81,7 +83,8 @@ class SourceOptions(NamedTuple):
             _number(options, "maxBytesPerTrigger"),
         )
         if asked.table not in (ROWS, NOTES):
-            raise ReviewError(f"table {asked.table!r} is neither {ROWS!r} nor {NOTES!r}")
+            known = ", ".join((ROWS, NOTES, *TABLES))
+            raise ReviewError(f"table {asked.table!r} is none of {known}")
         return asked
 
 
@@ -108,14 +111,20 @@ class WeftSource(DataSource):  # type: ignore[misc]
         return NAME
 
     def schema(self) -> str:
+        if is_of_lake(self.options):
+            return spark_words(self.options["table"])
         asked = SourceOptions.of(self.options)
         return NOTES_SCHEMA if asked.table == NOTES else spark_schema(asked.columns)
 
     def reader(self, schema: StructType) -> DataSourceReader:
+        if is_of_lake(self.options):
+            return LakeReader(self.options, schema, _told)
         asked = SourceOptions.of(self.options)
         return NotesReader(asked) if asked.table == NOTES else RowsReader(asked, schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        if is_of_lake(self.options):
+            raise ReviewError("tables of the lake cannot be streamed; read them with spark.read")
         asked = SourceOptions.of(self.options)
         if asked.table == NOTES:
             raise ReviewError(f"table {NOTES!r} cannot be streamed; read it with spark.read")

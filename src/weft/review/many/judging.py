@@ -1,0 +1,142 @@
+"""One run reviewed for the lake: by the same audits as by itself, within a task or here, or (a large one) spread over Spark."""
+
+from __future__ import annotations
+
+import json
+import time
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+
+from weft.model.errors import WeftError
+from weft.review.advice.advice import advise_run
+from weft.review.audits.context import Context
+from weft.review.errors import reason
+from weft.review.kernels import arrow
+from weft.review.many.rows import FAILED, RunKey, failed_tables, tables_of
+from weft.review.review import Review, run_audits
+from weft.review.spark.reading import open_for_review, read_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+WITNESSES = 20
+TOLD = "number int, packed binary, told string"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked of every run."""
+
+    witnesses: int = WITNESSES
+    orders: tuple[str, ...] = Context.orders
+    advice: bool = False
+    """Also what should change, which takes Spark some seconds for each run."""
+
+    @property
+    def options(self) -> str:
+        """As JSON what is not by default: another review; advice is more of the same."""
+        default = Wanted()
+        told = {name: getattr(self, name) for name in ("witnesses", "orders")}
+        return json.dumps({name: value for name, value in told.items() if value != getattr(default, name)})
+
+
+class RunResult(NamedTuple):
+    """What people and programs are told of a run; `data` is what `weft review RUN --json` says of it."""
+
+    key: RunKey
+    status: str
+    rows: int = 0
+    violations: int = 0
+    unsure: int = 0
+    seconds: float = 0.0
+    error: str = ""
+    known: bool = False
+    """It was reviewed before."""
+    data: Mapping[str, object] | None = None
+
+
+@dataclass
+class Judged:
+    result: RunResult
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+
+
+def judge_run(key: RunKey, wanted: Wanted, session: SparkSession | None = None) -> Judged:
+    """`session`: to spread it over Spark.  Whatever fails is told as the result of this run."""
+    began = time.monotonic()
+    try:
+        context = Context(session, open_for_review(key.path), None, wanted.witnesses, wanted.orders)
+        found = run_audits(context, lambda text: None)
+        if wanted.advice and session is not None:
+            found.advice = advise_run(read_rows(session, context.opened), context.opened.run)
+        seconds = time.monotonic() - began
+        tables = tables_of(key, context, found, seconds)
+    except Exception as error:
+        return failed(key, _why(error), time.monotonic() - began)
+    return Judged(result_of(key, found, seconds), tables)
+
+
+def _why(error: Exception) -> str:
+    """A defect is told with its place."""
+    if isinstance(error, WeftError | OSError):
+        return str(error)
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {reason(error)} ({place.name}, line {place.lineno})"
+
+
+def failed(key: RunKey, why: str, seconds: float = 0.0) -> Judged:
+    result = RunResult(key, FAILED, seconds=round(seconds, 3), error=why)
+    return Judged(result, failed_tables(key, why, seconds))
+
+
+def result_of(key: RunKey, found: Review, seconds: float) -> RunResult:
+    counts = found.rows, found.violations, found.unsure, round(seconds, 3)
+    return RunResult(key, found.status, *counts, data=found.as_data())
+
+
+# Within a task
+
+
+def judge_task(numbered: Sequence[tuple[int, RunKey]], wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    """Several runs, one after the other."""
+    schema = arrow.schema_of(TOLD)
+    for number, key in numbered:
+        judged = judge_run(key, wanted)
+        told = judged.result._replace(key=key)._asdict()
+        del told["key"]
+        row = {"number": number, "packed": packed(judged.tables), "told": json.dumps(told, default=str)}
+        yield arrow.made_of_rows([row], schema)
+
+
+def judged_of(keys: Sequence[RunKey], row: Mapping[str, object]) -> Judged:
+    """What a task has told."""
+    key, data = keys[_whole(row["number"])], row["packed"]
+    assert isinstance(data, bytes)
+    return Judged(RunResult(key, **json.loads(str(row["told"]))), unpacked(data))
+
+
+def _whole(value: object) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+def packed(tables: Mapping[str, pa.Table]) -> bytes:
+    """One behind the other, each as Arrow writes a stream."""
+    sink = pa.BufferOutputStream()
+    for name, table in tables.items():
+        with pa.ipc.new_stream(sink, table.schema.with_metadata({b"table": name.encode()})) as stream:
+            stream.write_table(table)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def unpacked(data: bytes) -> dict[str, pa.Table]:
+    source = pa.BufferReader(data)
+    found: dict[str, pa.Table] = {}
+    while source.tell() < len(data):
+        table = pa.ipc.open_stream(source).read_all()
+        found[table.schema.metadata[b"table"].decode()] = table.replace_schema_metadata(None)
+    return found

@@ -1,0 +1,22 @@
+"""The review of one run, which somebody asked for by itself, written into a lake."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from weft.review.audits.context import Context
+from weft.review.errors import ReviewError, reason
+from weft.review.many.finding import FoundRun
+from weft.review.many.judging import Wanted
+from weft.review.many.reviewing import ResultLake, key_of
+from weft.review.many.rows import tables_of
+from weft.review.review import Review
+
+
+def keep_review(run: FoundRun, lake: ResultLake, wanted: Wanted, context: Context, found: Review) -> None:
+    """`run`: as it was before it was reviewed."""
+    tables = tables_of(key_of(run, wanted), context, found, sum(found.seconds.values()))
+    try:
+        lake.write(tables)
+    except (OSError, pa.ArrowException) as error:
+        raise ReviewError(f"{lake.place}: results cannot be written: {reason(error)}") from error

@@ -1,0 +1,1 @@
+"""The lake asked in SQL, by DuckDB or by Spark (docs/how-to/lake.md)."""
