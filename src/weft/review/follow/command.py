@@ -73,7 +73,7 @@ def follow_all(
     """
     _check_master(master)
     with given_session(session, Profile(master), say) as spark:
-        streaming = Streaming(spark, list(map(place_of, places)), orders, tell, checkpoint)
+        streaming = Streaming(spark, list(map(place_of, places)), orders, tell, checkpoint, True)
         try:
             with streaming:
                 watch(streaming, say, None, ended)

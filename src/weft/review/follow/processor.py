@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor
 
-from weft.host.recording.files import RUN_FILE, read_json
+from weft.host.recording.files import RUN_FILE
 from weft.host.storage import Place, place_of
 from weft.review.live.history import History, Knowing, LiveRun, ReadLine
 from weft.review.spark.reading import time_column_of
@@ -87,7 +87,16 @@ class RunProcessor(StatefulProcessor):  # type: ignore[misc]
         if self._kept.exists():
             kept: History = pickle.loads(self._kept.get()[0])
             return kept
-        return History(run, time_column_of(read_json(place_of(run) / RUN_FILE)), self._orders, now)
+        return History(run, time_column_of(_info(place_of(run))), self._orders, now)
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+def _info(run: Place) -> dict[str, object]:
+    """What the run says of itself; nothing, if that is not there, or cannot be read."""
+    try:
+        found = json.loads((run / RUN_FILE).read())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -56,8 +56,10 @@ class Streaming:
         orders: Sequence[str],
         tell: Tell,
         checkpoint: Path | None = None,
+        only_new: bool = False,
     ) -> None:
         self._session, self._places, self._orders, self._tell = session, places, tuple(orders), tell
+        self._only_new = only_new
         self._temporary = tempfile.TemporaryDirectory(prefix="weft-follow-") if checkpoint is None else None
         self.folder = checkpoint or Path(cast("tempfile.TemporaryDirectory[str]", self._temporary).name)
         self._starts = 0
@@ -85,7 +87,7 @@ class Streaming:
         self._starts += 1
         options = {
             "places": json.dumps([place.address for place in self._places]),
-            "since": str(self._began()),
+            "since": str(self._began() if self._only_new else 0),
             "most": str(BATCH_BYTES),
         }
         lines = self._session.readStream.format(NAME).options(**options).load()

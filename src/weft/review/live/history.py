@@ -22,9 +22,9 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from weft.host.recording.files import idle_file
+from weft.host.recording.files import idle_name
 from weft.host.recording.manifest import ListedFile, manifests_of
-from weft.host.recording.runs import RowFile, read_rows
+from weft.host.recording.row_files import RowFile, read_rows
 from weft.host.storage import Place, place_of
 from weft.review.kernels.records import Violation
 from weft.review.live.following import COLUMNS, Following
@@ -162,7 +162,7 @@ class LiveRun:
         said = {}
         for node in {node_of(name) for name in names}:
             with contextlib.suppress(OSError):
-                said[node] = idle_file(self._run, node).entry().mtime_ns
+                said[node] = (self._run / idle_name(node)).entry().mtime_ns
         there = manifests_of(self._run)
         unread = {node_of(name) for name, one in there.items() if one.bytes > self.history.read.get(name, 0)}
         return tuple((node, at) for node, at in sorted(said.items()) if node not in unread), frozenset(unread)
@@ -173,7 +173,7 @@ class LiveRun:
         found: list[Violation] = []
         tables = [self._read(node, file) for node, file in _files_by_node(event)]
         if tables:
-            found = following.feed(pa.concat_tables(tables).unify_dictionaries().combine_chunks())
+            found = following.feed(pa.concat_tables(tables).combine_chunks())
         for node, until in event.idle:
             frontier.say(node, until)
         frontier.ended |= {
@@ -183,7 +183,12 @@ class LiveRun:
         return found + following.idle()
 
     def _read(self, node: str, file: ListedFile) -> pa.Table:
-        return read_rows(RowFile(self._run / file.file, node, file.rows, file.schema), COLUMNS)
+        table = read_rows(RowFile(self._run / file.file, node, file.rows, file.schema), COLUMNS)
+        plain = [
+            field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field
+            for field in table.schema
+        ]
+        return table.cast(pa.schema(plain))  # texts as Spark would hand them over, which can be sorted
 
     def _keep(self) -> None:
         """A snapshot in place of the events until now."""

@@ -82,7 +82,7 @@ class Runs:
         """How far one may read now: of each run files of so many bytes, those of its nodes in the order of their times."""
         found = {run: dict(told) for run, told in start.items()}
         for top in self._places:
-            for run in map(place_of, find_runs(top)):
+            for run in find_runs(top):
                 if run in self._over:
                     continue
                 if run.address not in start and has_ended(run, self._since):
