@@ -31,6 +31,7 @@ PUBLIC = {
         "AtAddress", "AtServer", "Campaign", "CampaignOutcome", "Embedded", "Finding", "MakeWorld", "MeshedServers", "ModelWords",
         "OwnNodes", "Played", "Script", "ScriptedCall", "ServerCertificate", "Simulated", "Stage", "World", "judged",
         "check_strategy", "proving_model", "read_script", "shrunk", "words_of", "StrategyContractBroken",
+        "IN_TURN",
     ],
     "weft.review.report": ["Evidence", "gather", "html_report"],
     "weft.host": [
@@ -72,7 +73,7 @@ PUBLIC = {
     "weft.ordering": [
         "Mses", "MsesCounts", "Tag", "TaggedMessage", "decode_tag", "encode_tag", "encode_tags",
     ],
-    "weft.recorder": ["BY_RESTORE", "COLUMNS", "KINDS", "VERSION", "Book", "BookBatch", "Column"],
+    "weft.recorder": ["BY_RESTORE", "COLUMNS", "FILTERED", "KINDS", "VERSION", "Book", "BookBatch", "Column"],
     "weft.recorder.timeline": [
         "Activation", "Ended", "Figures", "KINDS", "Laxity", "Lost", "Miss", "Picture", "Push", "Row", "SCRIPT", "TIP",
         "TIPS", "Table", "TimeWindow", "TimelineLane",

@@ -114,6 +114,28 @@ def measure_review(session: Any, run: Path, say: Callable[[str], None], no_advic
     return Steps(rows, figures, advice)
 
 
+def measure_causal(session: Any, run: Path, say: Callable[[str], None]) -> dict[str, dict[str, float]]:
+    """What is late in a run without vectors: by one task that scans the whole log, and by pieces side by side."""
+    from weft.review.audits import causal_log
+    from weft.review.audits.context import Context
+    from weft.review.spark.reading import open_for_review, read_rows
+
+    opened = open_for_review(run)
+    context = Context(session, opened, read_rows(session, opened))
+    pieces = len(causal_log.log_of(context).pieces)
+    figures, late = {}, []
+    for name, way in (("one task", causal_log.late_by_one), ("pieces", causal_log.late_by_log)):
+        say(f"causal order: {name}")
+        with Meter() as meter:
+            frame = way(context)
+            late.append(0 if frame is None else frame.toArrow().num_rows)
+        figures[name] = meter.figures()
+    if len(set(late)) > 1:
+        raise RuntimeError(f"one task finds {late[0]} late messages, and {pieces} pieces {late[1]}")
+    figures["pieces"] |= {"pieces": pieces, "late": late[0]}
+    return figures
+
+
 # The same questions in SQL; every one counts violations, of which there are none.
 QUESTIONS = {
     "causal": """

@@ -22,6 +22,9 @@ PURE = "pure"
 Figures = dict[str, float]
 """What was measured, by name."""
 
+Results = dict[str, Any]
+"""What a benchmark prints as JSON."""
+
 _FOLDER = Path(__file__).parents[1]
 
 
@@ -85,7 +88,7 @@ def builds(pure: bool) -> list[str]:
     return [*found, PURE] if pure or not found else found
 
 
-def machine_line(results: dict[str, Any]) -> str:
+def machine_line(results: Results) -> str:
     """Where it was measured, and beside what."""
     machine = results["machine"]
     loads = f"load {machine['load_average']:.2f} before and {machine['load_average_after']:.2f} after"

@@ -230,16 +230,6 @@ def lost_on_its_way(rows: Rows) -> Found:
 
 
 @damage
-def lost_in_receive_order_on_its_way(rows: Rows) -> Found:
-    """A later one of the same sender was delivered."""
-    for row in overtaken(rows):
-        if len(rows.of(row, "deliver", node=row["node"])) == 1:
-            rows.remove(*rows.of(row, node=row["node"]))
-            return {("delivery", "lost", row["federate"])}
-    raise NoPlace
-
-
-@damage
 def lost_in_time_stamp_order(rows: Rows) -> Found:
     row = first(r for r in delivered(rows, "TSO") if r["order"] == "TSO" and not_the_grants(rows, r))
     lose(rows, row)
@@ -867,6 +857,16 @@ def late_in_causal_order(rows: Rows) -> Found:
 @damage
 def late_in_total_order(rows: Rows) -> Found:
     return turned(rows, "CT")
+
+
+@damage
+def lost_in_receive_order_on_its_way(rows: Rows) -> Found:
+    """A later one of the same sender was delivered."""
+    for row in overtaken(rows):
+        if len(rows.of(row, "deliver", node=row["node"])) == 1:
+            rows.remove(*rows.of(row, node=row["node"]))
+            return {("delivery", "lost", row["federate"])}
+    raise NoPlace
 
 
 # --- files ----------------------------------------------------------------------------------------------------------

@@ -6,12 +6,11 @@ import argparse
 import json
 import math
 import statistics
-from typing import Any
 
 from weft.cli.arguments import whole
-from weft_benchmarks import crowd
 from weft_benchmarks.commands.fedpro import medians
-from weft_benchmarks.runner import COMPILED, PURE, builds, load, machine_line, say
+from weft_benchmarks.crowds import crowd
+from weft_benchmarks.runner import COMPILED, PURE, Results, builds, load, machine_line, say
 
 COUNTS = {COMPILED: [100, 300, 1000], PURE: [100, 300]}
 GROWS = {"seconds": "seconds", "server_s": "server's CPU", "kept_mib": "memory kept"}
@@ -45,10 +44,8 @@ def run_crowd(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def measure_crowd(
-    counts: list[int] | None, size: int, repeats: int, record: bool, pure: bool
-) -> dict[str, Any]:
-    results: dict[str, Any] = {"benchmark": "crowd", "machine": load(), "bytes": size, "recorded": record}
+def measure_crowd(counts: list[int] | None, size: int, repeats: int, record: bool, pure: bool) -> Results:
+    results: Results = {"benchmark": "crowd", "machine": load(), "bytes": size, "recorded": record}
     results["rows"], results["growth"] = [], {}
     for build in builds(pure):
         rows = []
@@ -63,7 +60,7 @@ def measure_crowd(
     return results
 
 
-def powers(rows: list[dict[str, Any]]) -> dict[str, float]:
+def powers(rows: list[Results]) -> dict[str, float]:
     """With which power of the number of federates each grows: the slope of a line through the logarithms."""
     sizes = [math.log(row["federates"]) for row in rows]
     found = {}
@@ -73,7 +70,7 @@ def powers(rows: list[dict[str, Any]]) -> dict[str, float]:
     return found
 
 
-def crowd_as_text(results: dict[str, Any]) -> str:
+def crowd_as_text(results: Results) -> str:
     how = "recorded" if results["recorded"] else "not recorded"
     heads = (
         "joined, s",
@@ -99,7 +96,7 @@ def crowd_as_text(results: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _crowd_figures(row: dict[str, Any]) -> str:
+def _crowd_figures(row: Results) -> str:
     times = f"{row['join_s']:>14.1f}{row['seconds']:>14.2f}{row['deliveries_per_s']:>14,.0f}"
     cpu = f"{row['server_us']:>14.2f}{row['federates_us']:>14.2f}{row['frames_per_write']:>14.1f}"
     return f"{times}{cpu}{row['joined_mib']:>14.0f}{row['peak_mib']:>14.0f}{row['after_mib']:>14.0f}"

@@ -11,7 +11,7 @@ from typing import Any
 
 from weft.cli.arguments import whole
 from weft_benchmarks import review as measured
-from weft_benchmarks.commands import follow, many_runs
+from weft_benchmarks.commands import follow, many_runs, review_workers
 from weft_benchmarks.runner import load, say
 
 # What docs/benchmarks.md compares with.
@@ -48,9 +48,12 @@ def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     parser.add_argument("--no-duckdb", action="store_true", help="leave DuckDB out")
     parser.add_argument(
         "--part",
-        choices=("audits", "follow", "runs"),
+        choices=("audits", "follow", "runs", "workers"),
         default="audits",
-        help="follow: how far a follower is behind a run that is being written; runs: many small runs, into a lake",
+        help=(
+            "follow: how far a follower is behind a run that is being written; runs: many small runs, into a lake; "
+            "workers: 1, 2 and 4 local executors"
+        ),
     )
     parser.add_argument(
         "--runs",
@@ -72,6 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
         return follow.run(arguments)
     if arguments.part == "runs":
         return many_runs.run(arguments)
+    if arguments.part == "workers":
+        return review_workers.run(arguments)
     results = measure(arguments)
     print(json.dumps(results, indent=2) if arguments.json else as_text(results))
     return 0

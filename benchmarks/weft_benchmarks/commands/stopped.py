@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
 
 from weft.cli.arguments import whole
-from weft_benchmarks import stopped
 from weft_benchmarks.commands.fedpro import medians
-from weft_benchmarks.runner import builds, load, machine_line, say
+from weft_benchmarks.crowds import stopped
+from weft_benchmarks.runner import Results, builds, load, machine_line, say
 
 HEADS = f"{'deliveries/s':>14}{'of absent':>11}{'server, µs':>12}{'of absent':>11}{'others, µs':>12}"
 AIM = 0.9  # of the others' throughput without the one that is stopped
@@ -37,8 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def measure(repeats: int, federates: int, record: bool, pure: bool) -> dict[str, Any]:
-    results: dict[str, Any] = {"benchmark": "stopped", "machine": load(), "aim": AIM, "federates": federates}
+def measure(repeats: int, federates: int, record: bool, pure: bool) -> Results:
+    results: Results = {"benchmark": "stopped", "machine": load(), "aim": AIM, "federates": federates}
     results["recorded"], results["rows"] = record, []
     for build in builds(pure):
         for way in stopped.WAYS:
@@ -51,7 +50,7 @@ def measure(repeats: int, federates: int, record: bool, pure: bool) -> dict[str,
     return results
 
 
-def as_text(results: dict[str, Any]) -> str:
+def as_text(results: Results) -> str:
     how = "recorded" if results["recorded"] else "not recorded"
     lines = [
         machine_line(results),
@@ -64,7 +63,7 @@ def as_text(results: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _line(row: dict[str, Any], kind: str) -> str:
+def _line(row: Results, kind: str) -> str:
     def of_absent(name: str) -> str:
         ratio = row.get(f"{kind}_{name}_ratio")
         return f"{'':>11}" if ratio is None else f"{ratio:>11.2f}"

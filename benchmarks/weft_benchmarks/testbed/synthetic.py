@@ -65,6 +65,8 @@ class SyntheticPlan:
     """The first subscriber's box covers everything."""
     stamped: bool = True
     """Are vectors recorded?"""
+    overtaken: float = 0.0
+    """So many of the deliveries in receive order come a step later, behind others that were sent after them."""
     seed: int = 0
 
 
@@ -87,6 +89,7 @@ class _State:
     pending: int = 0
     stamps: int = 0
     commands: int = 0
+    held: list[tuple[Array, Array, dict[str, Array], Array]] = field(default_factory=list)
 
 
 def make_run(folder: Path, plan: SyntheticPlan) -> Path:
@@ -267,6 +270,13 @@ def _step(state: _State, step: int) -> None:
     _add(state, "request", began + 6_000_000 + everybody, everybody, service="time_advance_request",
          time_int=step + 1, lookahead_int=1)  # fmt: skip
     row, who = np.nonzero(wants)
+    for held in state.held:
+        _deliver(state, began + 9_000_000, *held)
+    state.held = []
+    if plan.overtaken:
+        late = (kind[row] == NOTE) & (random.random(len(row)) < plan.overtaken)
+        state.held.append((row[late], who[late], common, is_tank))
+        row, who = row[~late], who[~late]
     _deliver(state, began + 6_500_000, row, who, common, is_tank)
     _add(state, "grant", began + 9_900_000 + everybody, everybody, service="time_advance_grant",
          time_int=step + 1, lookahead_int=1)  # fmt: skip

@@ -58,6 +58,8 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
         kind=LONG,
     ),
     "weft runs": _examples("weft runs", "weft runs runs --json"),
+    "weft runs upload": _examples("weft runs upload runs copies", f"weft runs upload {_LAST} copies"),
+    "weft runs compact": _examples("weft runs compact runs", f"weft runs compact {_LAST}"),
     "weft export": _examples(f"weft export {_LAST}", f"weft export {_LAST} --out tables"),
     "weft review": _examples(
         f"weft review {_LAST}",
@@ -71,6 +73,12 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
         Example('weft sql "select * from worst_latency order by p99_ms desc limit 10"', LONG),
         Example('weft sql "select run, status from run" --json', LONG),
     ),
+    "weft compare": _examples(
+        "weft compare Range/first:1 Range/last:1",
+        "weft compare Range/first:1 Range/last:1 --percent 20 --html compare.html --fail-on never",
+        kind=LONG,
+    ),
+    "weft trend": _examples("weft trend Range/last:100", "weft trend Range --html trend.html --fail-on never", kind=LONG),
     "weft lake": _examples("weft lake compact", "weft lake compact --grace 5", kind=LONG),
     "weft lake compact": _examples("weft lake compact", "weft lake compact --grace 5", kind=LONG),
     "weft tune": _examples(

@@ -13,7 +13,7 @@ from weft.host.storage import Place
 from weft.review import quality
 from weft.review.advice.advice import advise_run
 from weft.review.advice.told import AdviceData
-from weft.review.audits import causal, deadlines, delivery, interest, timing
+from weft.review.audits import causal, deadlines, delivery, interest, survey, timing
 from weft.review.audits.context import Context, Result
 from weft.review.errors import ReviewError, reason
 from weft.review.quality import Doubt
@@ -33,6 +33,9 @@ AUDITS: dict[str, Callable[[Context], Result]] = {
     "delivery": delivery.audit,
     "deadlines": deadlines.audit,
 }
+
+STEPS = (survey.STEPS, causal.STEPS, timing.STEPS, interest.STEPS, delivery.STEPS, deadlines.STEPS)
+"""What each audit does, as it is declared; the first is done for all of them."""
 
 OK, VIOLATED, INCONCLUSIVE = "ok", "violated", "inconclusive"
 

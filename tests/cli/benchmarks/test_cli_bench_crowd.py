@@ -7,9 +7,10 @@ import json
 import pytest
 
 from weft.cli import main
-from weft_benchmarks import crowd, runner, stopped
+from weft_benchmarks import runner
 from weft_benchmarks.commands import crowd as bench_crowd
 from weft_benchmarks.commands import stopped as bench_stopped
+from weft_benchmarks.crowds import crowd, stopped
 from weft_benchmarks.runner import PURE
 
 pytestmark = pytest.mark.usefixtures("pure")

@@ -12,11 +12,12 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from support.federation import Federation
 from support.server_in_thread import eventually
+from support.small_runs import runs_here
 from weft.host.recording import manifest as manifests
 from weft.host.recording.manifest import (
     ListedFile,
@@ -28,7 +29,7 @@ from weft.host.recording.manifest import (
     read_manifest,
 )
 from weft.host.recording.recording import NodeRecordings
-from weft.host.recording.runs import Run, find_runs, open_run
+from weft.host.recording.runs import Run, open_run
 from weft.host.recording.writers import Writer
 from weft.recorder import VERSION
 
@@ -80,7 +81,8 @@ def test_a_torn_manifest_reads_as_the_lines_before(
 
 
 @given(st.lists(LISTED, min_size=1, max_size=8), st.lists(st.integers(0, 5), max_size=12))
-@settings(max_examples=60, deadline=None)
+@example([ListedFile("", 1, 1, 1, 0, 0, 0, "", 2, 0)] * 2, [5, 1, 2, 0])
+@settings(max_examples=150, deadline=None)
 def test_what_a_full_disk_refuses_is_written_later(
     tmp_path_factory: pytest.TempPathFactory, files: list[ListedFile], room: list[int]
 ) -> None:
@@ -137,7 +139,7 @@ def agrees(run: Run, found: Manifest) -> None:
     """Each line is what the file itself says; together they are all files."""
     assert [run.path / one.file for one in found.files] == [one.path for one in run.files]
     for line in found.files:
-        path = run.path / line.file
+        path = Path(str(run.path / line.file))
         data = path.read_bytes()
         rows = pq.ParquetFile(path).read(["seq", "epoch_ns"])
         seq, clock = rows["seq"].to_pylist(), rows["epoch_ns"].to_pylist()
@@ -156,14 +158,14 @@ def test_the_recorder_lists_what_it_writes(tmp_path: Path, writer: type[Writer] 
     made.rti[0].publish_interaction_class(made.interaction("Event"))
     made.rti[1].subscribe_interaction_class(made.interaction("Event"))
     recordings = NodeRecordings(
-        tmp_path, print, made.node._guarded, interval=0.01, writer=writer and writer()
+        tmp_path, print, made.node._guarded, interval=0.01, writer=None if writer is None else writer()
     )
     made.node._node.record(recordings, 0.0)
     for turn in range(3):
         made.send(0, "Event", tag=b"x" * turn)
         written = recordings.facts()["rows"]
         assert eventually(lambda before=written: recordings.facts()["rows"] != before)  # type: ignore[misc]
-    (path,) = find_runs(tmp_path)
+    (path,) = runs_here(tmp_path)
     assert manifest_of(path).end is None
     made.node._guarded(recordings.collect)
     made.node._node.stop_recording()
@@ -193,7 +195,7 @@ def test_a_manifest_that_cannot_be_written_costs_no_rows(tmp_path: Path) -> None
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(manifests.os, "fsync", fsync)
+        patch.setattr("weft.host.recording.manifest.os.fsync", fsync)
         made.node._node.record(recordings, 0.0)
         for turn in range(3):
             made.send(0, "Event", tag=b"x" * turn)
@@ -210,7 +212,7 @@ def test_a_manifest_that_cannot_be_written_costs_no_rows(tmp_path: Path) -> None
     assert "manifest" in reports[0]
     assert "No space left" in reports[0]
     assert "whole again" in reports[1]
-    (path,) = find_runs(tmp_path)
+    (path,) = runs_here(tmp_path)
     run = open_run(path)
     agrees(run, manifest_of(path))
     assert run.dropped == 0
@@ -219,3 +221,51 @@ def test_a_manifest_that_cannot_be_written_costs_no_rows(tmp_path: Path) -> None
         b"xx",
         b"works",
     ]
+
+
+class _FullDisk(Writer):
+    """Refuses files as it is told: before anything is written."""
+
+    def __init__(self, refusals: list[bool]) -> None:
+        self._refusals = iter(refusals)
+
+    def write(self, path: Path, *rest: Any) -> WrittenFile:
+        if next(self._refusals, False):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().write(path, *rest)
+
+
+@given(st.lists(st.booleans(), max_size=8), st.integers(1, 6))
+@settings(max_examples=25, deadline=None)
+def test_files_that_a_full_disk_refuses_are_not_listed_and_their_rows_are_counted(
+    tmp_path_factory: pytest.TempPathFactory, refusals: list[bool], turns: int
+) -> None:
+    """What lines say is dropped covers the numbers that are missing so far; at the end it is exactly those."""
+    tmp_path = tmp_path_factory.mktemp("runs")
+    made = Federation(2)
+    made.rti[0].publish_interaction_class(made.interaction("Event"))
+    made.rti[1].subscribe_interaction_class(made.interaction("Event"))
+    # The first two files are the recorder's own rows, and the one behind them what was there when it began.
+    recordings = NodeRecordings(
+        tmp_path, lambda text: None, made.node._guarded, interval=0.005, writer=_FullDisk([False, *refusals])
+    )
+    made.node._node.record(recordings, 0.0)
+    for turn in range(turns):
+        facts = recordings.facts()
+        made.send(0, "Event", tag=bytes([turn]))
+        assert eventually(lambda was=facts: recordings.facts() != was)  # type: ignore[misc]
+    made.node._guarded(recordings.collect)
+    made.node._node.stop_recording()
+    recordings.close()
+    made.close()
+    (path,) = runs_here(tmp_path)
+    run, found = open_run(path), manifest_of(path)
+    agrees(run, found)
+    missing = last = 0
+    for line in found.files:
+        seq = pq.ParquetFile(path / line.file).read(["seq"])["seq"].to_pylist()
+        missing += line.first - last - 1 + (line.last - line.first + 1 - len(seq))
+        last = line.last
+        assert line.dropped >= missing
+    if found.end is not None:
+        assert found.end.dropped == missing == recordings.dropped

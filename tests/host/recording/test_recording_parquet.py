@@ -317,6 +317,25 @@ def test_statistics_are_those_that_arrow_finds(made: Made) -> None:
             assert (mine.min, mine.max) == (other.min, other.max), name
 
 
+@pytest.mark.parametrize(
+    ("values", "least", "most"),
+    [([0.0, 1.0], -0.0, 1.0), ([-1.0, -0.0], -1.0, 0.0), ([1.0, float("nan")], None, None)],
+    ids=str,
+)
+def test_zeros_and_what_is_no_number(values: list[float], least: float | None, most: float | None) -> None:
+    """As the format has it (parquet.thrift, TypeDefinedOrder): both zeros lie within, and a NaN compares with nothing."""
+    group = RowGroup(len(values), {"seq": Counting(1), "time_float": Numbers(np.array(values))})
+    told = pq.ParquetFile(pa.BufferReader(b"".join(parquet_file([group], ARROW_SCHEMA)))).metadata.row_group(
+        0
+    )
+    place = [column.name for column in COLUMNS[1:]].index("time_float")
+    statistics = told.column(place).statistics
+    if least is None:
+        assert not statistics.has_min_max
+    else:
+        assert (str(statistics.min), str(statistics.max)) == (str(least), str(most))
+
+
 def test_recorded_rows_say_what_is_least_and_most() -> None:
     """Of kinds, services, federates and classes exactly what Arrow finds: whole files are passed over by them."""
     book = Book()

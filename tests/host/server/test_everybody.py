@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.raw_client import Gunner, frame
+from support.raw_client import CALLBACK_ANSWER, Gunner, frame, ints
 from support.server_in_thread import WAIT, eventually, serving
 from weft.host import causes as causes_module
 from weft.host.causes import NamedCauses
@@ -127,6 +127,18 @@ class Crowd:
         shooter = self.all[number].raw
         shooter.send(self.all[number].shot(b"%d" % number))
 
+    def answer(self, number: int, times: int) -> None:
+        """Say so often that a callback was handled; returns when the server has read all of it."""
+        raw = self.all[number].raw
+        read = self.running.ask(lambda server: server.board.bytes_in)
+        data = b"".join(
+            frame(CALLBACK_ANSWER, raw.number + each, raw.session, raw.last, ints(0))
+            for each in range(1, times + 1)
+        )
+        raw.number += times
+        raw.send(data)
+        assert eventually(lambda: self.running.ask(lambda server: server.board.bytes_in) >= read + len(data))
+
     def all_hear(self, frames: int) -> None:
         for gunner in self.all:
             for _ in range(frames):
@@ -162,6 +174,8 @@ def test_what_comes_while_a_crowd_rests_goes_with_one_write() -> None:
             crowd.shoot(number)
         assert eventually(lambda: running.ask(counts)[0] == messages + many)
         assert running.ask(counts)[1] <= writes + 16, "the first of them, before they were a crowd"
+        crowd.answer(0, 30_000)
+        assert running.ask(counts)[1] <= writes + 16, "what federates answer is not what is for the crowd"
         running.ask(lambda server: server.flush())
         crowd.all_hear(many)
         assert running.ask(counts)[1] <= writes + many + 16

@@ -19,9 +19,8 @@ from review import oracle
 from review.simulation import FAULTS, Row, Simulation, number, plant
 from weft.host.recording.runs import open_run
 from weft.review.audits import causal as causal_job
+from weft.review.audits import grants, pick
 from weft.review.audits import interest as interest_job
-from weft.review.audits import pick
-from weft.review.audits import timing as timing_job
 from weft.review.kernels import arrow, causal, pieces, steps, timing
 from weft.review.kernels.log_scan import LogScan
 from weft.review.kernels.overtaking import Overtaking
@@ -326,7 +325,7 @@ def test_grants_above_what_others_promise(
     entries = [(row["epoch_ns"], False, row, 0) for row in log]
     for row in log:
         if row["service"] == "time_advance_grant":
-            for own in timing_job.compared(slack):
+            for own in grants.compared(slack):
                 at = row["epoch_ns"] + (0 if own == timing.OWN_NODE else slack)
                 entries.append((at, True, row, own))
     entries.sort(key=lambda entry: entry[:2])

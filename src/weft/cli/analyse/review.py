@@ -41,7 +41,7 @@ def register(commands: Commands) -> None:
     )
     parser.add_argument(
         "run",
-        nargs="+",
+        nargs="*",
         metavar="RUN",
         help="the folder of the run (`weft runs` lists them), or a folder of runs; may be several, here or in a store (s3://…)",
     )
@@ -69,6 +69,11 @@ def register(commands: Commands) -> None:
         action="store_true",
         help="first compare the checksum of each file with the run's manifest",
     )
+    parser.add_argument(
+        "--plan",
+        action="store_true",
+        help="print the steps of all audits instead (also with --json); needs no RUN",
+    )
     parser.add_argument("--no-advice", action="store_true", help="leave out what should change (weft tune)")
     parser.add_argument(
         "--follow",
@@ -88,6 +93,10 @@ def _orders(text: str) -> tuple[str, ...]:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.plan:
+        return show_plan(arguments.json)
+    if not arguments.run:
+        raise SettingsError("weft review: name the folder of a run (`weft runs` lists them)")
     if not arguments.master:
         raise SettingsError("--master must not be empty; local[*] is this machine")
     if arguments.follow and arguments.verify:
@@ -123,6 +132,15 @@ def run_one(arguments: argparse.Namespace, path: str) -> int:
     indent = None if arguments.follow else 2  # behind the findings, a line each
     print(json.dumps(found.as_data(), indent=indent) if arguments.json else as_text(found))
     return EXITS[found.status]
+
+
+def show_plan(as_json: bool) -> int:
+    """What the audits do, step by step."""
+    from weft.review.review import STEPS
+    from weft.review.steps import plan_data, plan_text
+
+    print(json.dumps(plan_data(STEPS), indent=2) if as_json else plan_text(STEPS))
+    return 0
 
 
 def check_writable(path: str) -> None:

@@ -210,7 +210,7 @@ _RISING = ("seq", "epoch_ns", "mono_ns", "message")  # numbers that differ littl
 _NUMBERS = ("federate", "source", "object", "cause_source", "cause", "payload_bytes", "control_bytes")
 
 
-def _written_as(names: list[str]) -> dict[str, object]:
+def written_as(names: list[str]) -> dict[str, object]:
     """How columns of tables are encoded: as the recorder's own are, rising numbers as differences, texts by dictionaries."""
     texts = [column.name for column in COLUMNS if column.type == "word"]
     texts += [f"{column.name}.list.element" for column in COLUMNS if column.type == "[word]"]
@@ -255,7 +255,7 @@ class NodeFiles:
 
         def write(file: IO[bytes]) -> None:
             try:
-                pq.write_table(table, file, **_written_as(table.schema.names))
+                pq.write_table(table, file, **written_as(table.schema.names))
             except pa.ArrowException as error:
                 raise OSError(str(error)) from error
 

@@ -117,9 +117,8 @@ class ManifestWriter:
         self._file: IO[bytes] = open(self.path, mode, buffering=0, opener=private)  # noqa: SIM115 - closed by `close`
         self._half = b""  # what ends a half line that could not be taken back
         if not begun:
-            head = {"run": run, "node": node, "began_ns": began_ns, "schema": schema}
             try:
-                self._write({"manifest": VERSION, **head})
+                self._write(_head(run, node, began_ns, schema))
             except OSError:
                 self.close()
                 raise
@@ -136,17 +135,17 @@ class ManifestWriter:
     def _write(self, line: Mapping[str, object]) -> None:
         """A line that a full disk cut off is taken back, so that what follows is read."""
         before = self._file.tell()
-        data = self._half + (json.dumps(line, ensure_ascii=False) + "\n").encode("utf-8", "replace")
+        data = self._half + _line(line)
         try:
             if self._file.write(data) != len(data):
                 raise OSError(errno.ENOSPC, "no room for a line of the manifest", str(self.path))
             os.fsync(self._file.fileno())
             self._half = b""
         except OSError:
-            self._half = b"\n"
+            half, self._half = self._half, b"\n"
             self._file.truncate(before)
             self._file.seek(before)
-            self._half = b""
+            self._half = half  # what was there before is there still
             raise
 
 
@@ -191,6 +190,22 @@ class ManifestKeeper:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
+
+
+def _head(run: str, node: str, began_ns: int, schema: int) -> Mapping[str, object]:
+    return {"manifest": VERSION, "run": run, "node": node, "began_ns": began_ns, "schema": schema}
+
+
+def _line(told: Mapping[str, object]) -> bytes:
+    return (json.dumps(told, ensure_ascii=False) + "\n").encode("utf-8", "replace")
+
+
+def manifest_bytes(manifest: Manifest) -> bytes:
+    """The whole of one, as `read_manifest` reads it."""
+    lines = [_head(manifest.run, manifest.node, manifest.began_ns, manifest.schema)]
+    lines += [one._asdict() for one in manifest.files]
+    lines += [] if manifest.end is None else [manifest.end._asdict()]
+    return b"".join(map(_line, lines))
 
 
 def read_manifest(data: bytes) -> Manifest:

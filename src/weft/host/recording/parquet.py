@@ -396,7 +396,9 @@ def _ends(least: int, most: int) -> tuple[bytes, bytes]:
     return least.to_bytes(8, "little", signed=True), most.to_bytes(8, "little", signed=True)
 
 
-def _float_ends(values: NDArray[np.float64]) -> tuple[bytes | None, bytes | None]:
+def _float_ends(
+    values: NDArray[np.floating] | NDArray[np.signedinteger],
+) -> tuple[bytes | None, bytes | None]:
     """As Parquet wants it: nothing where there is a NaN, and both zeros are between -0.0 and 0.0."""
     least, most = values.min(initial=np.inf), values.max(initial=-np.inf)
     if not least <= most:  # none, or a NaN

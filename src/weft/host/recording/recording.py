@@ -16,17 +16,22 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
 from weft.host.recording.run_writer import RunWriter
 from weft.host.recording.writers import ProcessWriter, Writer
 from weft.host.settings import Settings
+from weft.host.storage import named_place
 from weft.kernel.node.faults import trace_of
 from weft.kernel.state.federation import Federation
-from weft.model.errors import WeftError
+from weft.model.errors import SettingsError, WeftError
 from weft.model.json_types import JsonObject
 from weft.model.log_text import ERROR, LogText
 from weft.model.recording import Recorder
 from weft.recorder import Book, BookBatch
+
+if TYPE_CHECKING:
+    from weft.host.recording.uploader import Uploader
 
 QUEUE_BYTES = 64 << 20
 INTERVAL = 1.0
@@ -54,9 +59,20 @@ class NodeRecordings:
         settings: Mapping[str, object] | None = None,
         write: Callable[[RunWriter, list[BookBatch | int]], None] | None = None,
         writer: Writer | None = None,
+        spool: str | Path = "",
+        keep_spool: bool = False,
+        upload_seconds: float = 30.0,
     ) -> None:
-        """`writer`: who makes files of batches, if not a process of its own.  `write`: in place of writing files, for tests."""
+        """`directory`: of this machine, or an address of a store; then rows go to the spool first (`recording.spool`).
+
+        `writer`: who makes files of batches, if not a process of its own.  `write`: in place of writing files, for tests.
+        """
+        self.place = named_place(directory)
         self.directory = Path(directory)
+        self._uploader: Uploader | None = None
+        self._hold: Callable[[Path], IO[bytes]] | None = None
+        if self.place.local is None:
+            self._begin_uploading(Path(spool) if spool else None, report, keep_spool, upload_seconds)
         self.runs: list[RunWriter] = []
         self.folders: list[Path] = []  # in which something has been written
         self.dropped = 0
@@ -75,6 +91,23 @@ class NodeRecordings:
         self.closed = False
         self._thread: threading.Thread | None = None
 
+    def _begin_uploading(
+        self, spool: Path | None, report: Callable[[str], None], keep: bool, patience: float
+    ) -> None:
+        from weft.host.recording.spool import default_spool, hold
+        from weft.host.recording.uploader import Uploader
+
+        chosen = spool or default_spool()
+        try:
+            self._uploader = Uploader(self.place, chosen, report, keep, patience)
+        except OSError as error:
+            why = error.strerror or error
+            raise SettingsError(
+                f"{chosen}: what is recorded to {self.place} cannot wait there: {why}; record.spool names another folder"
+            ) from error
+        self.directory = self._uploader.folder
+        self._hold = hold
+
     # --- for the kernel, in its thread --------------------------------------------------------------------------
 
     def begin(self, federation: Federation, node: str) -> Recorder | None:
@@ -82,7 +115,7 @@ class NodeRecordings:
             return None
         run: RunWriter
         book = Book(self._payloads, full=lambda: self._collect(run))
-        run = RunWriter(book, federation, node, self.directory, self._writer)
+        run = RunWriter(book, federation, node, self.directory, self._writer, self._hold)
         self.runs.append(run)
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="weft recorder", daemon=True)
@@ -146,7 +179,7 @@ class NodeRecordings:
         """For a survey: where to, how much, and what waits to be written."""
         return {
             "on": not self.closed,
-            "directory": str(self.directory),
+            "directory": str(self.directory if self._uploader is None else self.place),
             "runs": {
                 run.federation: run.folder.relative_to(self.directory).as_posix()
                 for run in list(self.runs)
@@ -258,7 +291,10 @@ class NodeRecordings:
             return
         try:
             before = run.rows
-            run.stop(self._settings)
+            with self._lock:
+                dropped = sum(one if isinstance(one, int) else one.rows for one in run.waiting)
+                run.waiting.clear()
+            run.stop(self._settings, dropped)
             self._rows += run.rows - before
             run.tell()
             self._tell_manifest(run)
@@ -271,24 +307,28 @@ class NodeRecordings:
 
     def close(self) -> None:
         """Write what is left, and that it is over.  To be called where the kernel is not at work."""
-        if self._thread is None or self.closed:
-            return
-        self.collect()
-        for run in self.runs:
-            run.ended = True
-        self.closed = True
-        self._wake.set()
-        atexit.unregister(self.close)
-        self._thread.join(_PATIENCE)
-        if self._thread.is_alive():
-            text = f"recording: gave up after {_PATIENCE:g} s; the last rows are not written"
-            self._report(LogText(text, "recording-failed", ERROR))
+        if self._thread is not None and not self.closed:
+            self.collect()
+            for run in self.runs:
+                run.ended = True
+            self.closed = True
+            self._wake.set()
+            atexit.unregister(self.close)
+            self._thread.join(_PATIENCE)
+            if self._thread.is_alive():
+                text = f"recording: gave up after {_PATIENCE:g} s; the last rows are not written"
+                self._report(LogText(text, "recording-failed", ERROR))
+        uploader, self._uploader = self._uploader, None
+        if uploader is not None:
+            self.closed = True
+            uploader.close()
 
 
 def recordings_of(settings: Settings, report: Callable[[str], None], guard: Guard) -> NodeRecordings:
     """As the settings of a server or node ask for it."""
     record = settings.record
     told = {name: asdict(getattr(settings, name)) for name in ("record", "fabric", "ddm")}
+    told["record"]["directory"] = shown_place(record.directory)
     return NodeRecordings(
         settings.recordings,
         report,
@@ -297,4 +337,22 @@ def recordings_of(settings: Settings, report: Callable[[str], None], guard: Guar
         interval=record.seconds,
         queue_bytes=record.queue_bytes,
         settings=told,
+        spool=record.spool,
+        keep_spool=record.keep_spool,
+        upload_seconds=record.upload_seconds,
     )
+
+
+def shown_place(given: str) -> str:
+    """Where runs go, for people: an address may have a password in it."""
+    return str(named_place(given)) if "://" in given else given
+
+
+def local_runs(settings: Settings) -> str:
+    """The folder of this machine in which runs lie while they are recorded."""
+    place = named_place(settings.recordings)
+    if place.local is not None:
+        return settings.recordings
+    from weft.host.recording.spool import default_spool, folder_of
+
+    return str(folder_of(Path(settings.record.spool or default_spool()), place))

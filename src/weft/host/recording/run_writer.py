@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import IO
 
 from weft.host.processes import this_process
 from weft.host.recording.files import (
@@ -36,8 +37,15 @@ class RunWriter:
     """One federation at one node: its book, what waits to be written, and its files."""
 
     def __init__(
-        self, book: Book, federation: Federation, node: str, directory: Path, writer: Writer
+        self,
+        book: Book,
+        federation: Federation,
+        node: str,
+        directory: Path,
+        writer: Writer,
+        hold: Callable[[Path], IO[bytes]] | None = None,
     ) -> None:
+        """`hold`: of a folder that goes when nobody holds it any more (`recording.spool`)."""
         self.book = book
         self._writer = writer
         self.federation = federation.name
@@ -71,6 +79,8 @@ class RunWriter:
         }
         self._process = this_process()
         self._files: NodeFiles | None = None
+        self._hold = hold
+        self._held: IO[bytes] | None = None
         self._manifest: ManifestKeeper | None = None
         self.manifest_error: OSError | None = None  # why its last line could not be written
         self.manifest_told = False  # that it could not
@@ -81,6 +91,8 @@ class RunWriter:
         """The folder and its files, when the first rows are to be written; raises OSError."""
         if self._files is None:
             folder = open_run_folder(self._directory, self.federation, self._identity, self.began_ns)
+            if self._hold is not None and self._held is None:
+                self._held = self._hold(folder)
             before = read_json(node_file(folder, self.node))
             info: RunInfo = {**self._info, **write_models(folder, *_models(self._of)), "settings": settings}
             self._files = NodeFiles(folder, self.node, self.began_ns, info)
@@ -137,9 +149,11 @@ class RunWriter:
         except OSError as error:
             self.manifest_error = error
 
-    def stop(self, settings: Mapping[str, object]) -> None:
-        """In order: it is the last thing that is written."""
+    def stop(self, settings: Mapping[str, object], dropped: int) -> None:
+        """In order: it is the last thing that is written.  `dropped`: rows that were to stand before it."""
         self.open(settings)
+        if dropped:
+            self.write([dropped], settings)
         self._note("stop", {"service": BY_RESTORE} if self.restored else {})
         self.finished = True
         manifest = self._manifest
@@ -149,6 +163,8 @@ class RunWriter:
     def close(self) -> None:
         if self._manifest is not None:
             self._manifest.close()
+        if self._held is not None:
+            self._held.close()
 
     def rest(self, until_ns: int) -> None:
         """Nothing happened: so that whoever follows the run knows, and does not wait for files that do not come."""

@@ -77,7 +77,7 @@ class Outbox:
         self.writes = 0  # and in how many pieces
         self.bytes_out = 0
         self.bytes_in = 0
-        self._flushed_in = 0  # of these, when all was last written
+        self._gathered = 0  # bytes of callbacks since all was last written
         self._caller = 0  # the number of the session that called last
         self._callers = 0  # how often another one did than before, since all was last written
         self.rests_until = 0.0  # till then a crowd is not written to again
@@ -142,6 +142,7 @@ class Outbox:
                     if served.backlog is not None or isinstance(effect, UrgentCallback):
                         self._queue(served, effect, payload)
                         continue
+                    self._gathered += len(payload)
                     sent = served.wire.send_callback(payload)
                     if served.causes is not None:
                         self._put_cause(served.causes, sent, effect)
@@ -296,7 +297,7 @@ class Outbox:
         busy: list[Served] = []
         dirty = self._dirty
         self._dirty = []
-        self._flushed_in = self.bytes_in
+        self._gathered = 0
         rests = len(dirty) > _CROWD and self._callers > 0
         self._callers = 0
         # Who was touched last first: receivers before the sender, which only gets an answer it may not even wait for.
@@ -350,8 +351,7 @@ class Outbox:
         next waits for as long as it took (`rests_until`): else, where the machine has no core to spare, nobody else could send
         meanwhile, and each message would be written by itself.  A sender that is alone waits for nobody.
         """
-        crowd = len(self._dirty)
-        return crowd > _CROWD and (self.bytes_in - self._flushed_in) * crowd < _ROOM
+        return len(self._dirty) > _CROWD and self._gathered < _ROOM
 
     # --- who takes nothing ------------------------------------------------------------------------------------
 

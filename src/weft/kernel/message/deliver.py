@@ -37,7 +37,6 @@ def deliver(step: Step, message: Message, recipients: Recipients, number: int) -
         _in_time(step, message, recipients)
         return
     waits = recipients.holding or message.urgent
-    order = _PRIORITY if message.urgent else _RECEIVE
     effects = step.effects
     last: Recipient | None = None
     delivery: Delivery | None = None
@@ -46,6 +45,7 @@ def deliver(step: Step, message: Message, recipients: Recipients, number: int) -
             delivery = message.delivery(recipient)
             last = recipient
         if waits:
+            order = _PRIORITY if message.urgent else _RECEIVE
             tso_queue.hand(step, recipient.member, delivery, order, message, number)
         else:
             effects.append(Callback(recipient.member.session, delivery.method, (), number, delivery))

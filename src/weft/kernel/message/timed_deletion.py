@@ -59,8 +59,8 @@ def delete(step: Step, instance: Instance, message: Deletion) -> MessageRetracti
             tso_queue.arrived(step, other, member, message.removal())
             other.tally.removed += 1
         if not other.timing.constrained:
-            _forget(federation, instance, other)
-    _forget(federation, instance, member)
+            _forget(step, instance, other)
+    _forget(step, instance, member)
     returned = NO_RETRACTION
     if member.node == step.node:
         nodes = tuple([node for node in federation.nodes if node != step.node])
@@ -86,12 +86,13 @@ def remove(step: Step, instance: Instance) -> None:
     instance.knowledge = federation.knowledge({})  # closes the lanes to it (`message.fast_lanes`)
 
 
-def _forget(federation: Federation, instance: Instance, member: Member) -> None:
+def _forget(step: Step, instance: Instance, member: Member) -> None:
+    federation = step.federation
     owners = {attribute: owner for attribute, owner in instance.owners.items() if owner is not member}
     if len(owners) != len(instance.owners):
         instance.owners = owners
     federation.forget(instance, member)
-    update_rates.forget(federation, member, instance.handle)
+    update_rates.forget(step, member, update_rates.REMOVED, instance.handle)
     member.told_scope.pop(instance.handle, None)
     member.told_updates.pop(instance.handle, None)
 
@@ -106,7 +107,7 @@ def instance_removed(step: Step, number: int) -> None:
     if instance is None or instance.condemned is None:
         return
     instance.condemned.waiting.pop(member.handle, None)
-    _forget(federation, instance, member)
+    _forget(step, instance, member)
     if not instance.condemned.waiting:
         remove(step, instance)
 

@@ -52,8 +52,7 @@ class Step:
         if method == "discover_object_instance":
             member.tally.discovered += 1
         if member.node == self.node:
-            gone = member.timing.gone and arguments and member.timing.is_gone(arguments[0])
-            if not gone:
+            if not (member.timing.gone and arguments and member.timing.is_gone(arguments[0])):
                 self.effects.append(Callback(member.session, method, arguments))
         elif not self.turn.everywhere:
             self._inform(member, method, arguments)

@@ -13,24 +13,26 @@ import numpy as np
 import pyarrow as pa
 
 from weft.review.audits import pick
+from weft.review.audits.causal_log import LOOK as LOOK
+from weft.review.audits.causal_log import PATIENCE as PATIENCE
+from weft.review.audits.causal_log import SCANNED, late_by_log
+from weft.review.audits.causal_log import STEPS as LOG_STEPS
+from weft.review.audits.causal_log import scan as scan
+from weft.review.audits.causal_log import scan_log as scan_log
 from weft.review.audits.context import Context, Result
-from weft.review.audits.near import blocks_of, rows_in
+from weft.review.audits.near import ROWS_NEAR, blocks_of, rows_in
 from weft.review.kernels import arrow
 from weft.review.kernels import causal as kernel
-from weft.review.kernels.log_scan import LateMessage, LogScan
-from weft.review.kernels.overtaking import Overtaking, Stretch
 from weft.review.kernels.pieces import Array, by_value, split
 from weft.review.kernels.records import Violation
-from weft.review.spark.tasks import Frame, RunPart, Work, counted, in_order, read_part, spread
+from weft.review.spark.tasks import Frame, RunPart, counted, read_part, spread
+from weft.review.steps import RECORDED, AuditStep, AuditSteps, StepKind
 
-PATIENCE = 5_000_000_000  # ns by which the clocks of machines may differ
 LATE, CARRY, FLAGGED = "late", "carry", "flagged"
 PIECES = (
     "what string, node string, federate bigint, seq bigint, last bigint, process bigint, source bigint, message bigint, "
     "after_source bigint, after bigint, most bigint, least bigint"
 )
-SCANNED = "federate bigint, source bigint, message bigint, after_source bigint, after bigint"
-LOOK = ("is_send", "federate", "source", "message")
 KEY = ("federate", "source", "message")
 FOUND = f"{SCANNED}, class string, order string, after_class string, after_order string, unsure boolean"
 MARKED = f"is_send boolean, {FOUND}"
@@ -51,44 +53,39 @@ class _Flag(TypedDict):
 
 
 def audit(context: Context) -> Result:
-    works: list[Work] = []
     unstamped = any(seen.unstamped[order] for seen in context.survey for order in context.orders)
-    if unstamped:  # by far the longest, so it begins first
-        works.append(partial(scan_log, context.orders, context.parts))
-    for part, seen in zip(context.parts, context.survey, strict=True):
-        if any(seen.stamped[order] for order in context.orders):
-            works.append(partial(judge_part, context.orders, part))
-    if not works:
+    both = zip(context.parts, context.survey, strict=True)
+    stamped = [part for part, seen in both if any(seen.stamped[order] for order in context.orders)]
+    if not unstamped and not stamped:
         return Result(
             0, [], figures={"by_order": {}}, idle=f"nothing was delivered in {', '.join(context.orders)}"
         )
-    pieces = spread(context.session, works, PIECES)
-    told = pieces.repartition("node", "federate").mapInArrow(fold, PIECES).persist()
-    counts = counted(told, "what string")
-    if not counts:
+    ways = (_by_vectors(context, stamped), late_by_log(context) if unstamped else None)
+    late = [context.runner.then(CERTAIN, found) for found in ways if found is not None]
+    if not late:
         return Result(0, [], figures={"by_order": {}})
-    found = told.mapInArrow(partial(of_kind, LATE, FOUND), FOUND)
-    if counts[(FLAGGED,)]:
-        flags = told.mapInArrow(partial(of_kind, FLAGGED, PIECES), PIECES).toArrow().to_pylist()
-        found = found.unionByName(_late_by_earlier(context, flags))
-    # Found both ways, or in several pieces: of what it came after, always the same is told.
-    found = found.repartition(*KEY).mapInArrow(first_of_each, FOUND).persist()
-    named = _with_orders(context, found).mapInArrow(partial(asked, context.orders), FOUND).persist()
+    found = late[0] if len(late) == 1 else late[0].unionByName(late[1])
+    found = context.runner.then(EACH_ONCE, found).persist()
+    named = context.runner.then(ASKED, _with_orders(context, found), context.orders).persist()
     named = context.trusted(named, FOUND)
     by_order = {str(order or ""): count for (order,), count in counted(named, "order string").items()}
     return context.result(named, FOUND, KEY, {"by_order": by_order})
 
 
-def of_kind(what: str, schema: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of that kind, with the columns of the schema as far as there are."""
-    wanted = arrow.schema_of(schema)
+def certain(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """What was found, with the columns of `FOUND`."""
+    schema = arrow.schema_of(FOUND)
     for batch in batches:
-        chosen = pick.filtered(batch, arrow.is_one_of(batch, "what", what))
-        yield arrow.fitted(chosen, wanted, unsure=np.zeros(len(chosen), bool))
+        yield arrow.fitted(batch, schema, unsure=np.zeros(len(batch), bool))
+
+
+def of_kind(what: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield pick.filtered(batch, arrow.is_one_of(batch, "what", what))
 
 
 def first_of_each(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Of the same late message the least of those that it came after."""
+    """Found both ways, or in several pieces: of what it came after, always the same (the least) is told."""
     rows: dict[tuple[int, int, int], Violation] = {}
     for batch in batches:
         for row in batch.to_pylist():
@@ -111,10 +108,9 @@ def _with_orders(context: Context, found: Frame) -> Frame:
     near = rows_in(context, blocks_of(found, swapped))
     rows = near.mapInArrow(partial(marked, True), MARKED).persist()
     for prefix in ("", "after_"):
-        keys = (f"{prefix}source", "after" if prefix else "message")
         sends = rows if not prefix else rows.mapInArrow(partial(renamed, "", "after_"), MARKED)
         both = found.mapInArrow(partial(marked, False), MARKED).unionByName(sends)
-        found = both.repartition(*keys).mapInArrow(partial(attach, prefix), FOUND)
+        found = context.runner.then(NAMED if prefix else NAMED_BEFORE, both, prefix)
     return found
 
 
@@ -155,6 +151,21 @@ def attach(prefix: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Record
 
 
 # By the vectors that were recorded: piece by piece, then what pieces mean for those behind them
+
+
+def _by_vectors(context: Context, parts: list[RunPart]) -> Frame | None:
+    """None: nothing is late."""
+    if not parts:
+        return None
+    told = context.runner.then(CARRIED, context.runner.each(BY_VECTORS, parts, context.orders)).persist()
+    counts = counted(told, "what string")
+    if not counts:
+        return None
+    found = told.mapInArrow(partial(of_kind, LATE), PIECES)
+    if counts[(FLAGGED,)]:
+        flags = told.mapInArrow(partial(of_kind, FLAGGED), PIECES).toArrow().to_pylist()
+        found = found.unionByName(_late_by_earlier(context, flags))
+    return found
 
 
 def judge_part(orders: tuple[str, ...], part: RunPart) -> Iterator[pa.RecordBatch]:
@@ -206,24 +217,20 @@ def _flagged(carried: pa.Table) -> list[_Flag]:
 def _late_by_earlier(context: Context, flags: list[_Flag]) -> Frame:
     """What is late because of something in an earlier piece; a message that is delivered again is no late one."""
     parts = [part for part in context.parts if any(flag["node"] == part.node for flag in flags)]
-    works = [partial(late_by_earlier, context.orders, part, flags) for part in parts]
-    late = spread(context.session, works, PIECES).toArrow().to_pylist()
+    each = ((part, flags) for part in parts)
+    late = context.runner.each(LATE_BY_EARLIER, each, context.orders).toArrow().to_pylist()
     wanted = {tuple(row[name] for name in KEY) for row in late}
-    works = [partial(delivered_of, context.orders, one, wanted) for one in context.parts]
+    again = context.runner.each(AGAIN, ((part, wanted) for part in context.parts), context.orders)
     first: dict[tuple[int, ...], int] = {}
-    for row in spread(context.session, works, PIECES).toArrow().to_pylist():
+    for row in again.toArrow().to_pylist():
         key = tuple(row[name] for name in KEY)
         first[key] = min(row["seq"], first.get(key, row["seq"]))
-    kept = [
-        {**{name: row[name] for name in arrow.names_of(SCANNED)}, "unsure": False}
-        for row in late
-        if first[tuple(row[name] for name in KEY)] >= row["seq"]
-    ]
-    return spread(context.session, [partial(handed, kept)], FOUND)
+    kept = [row for row in late if first[tuple(row[name] for name in KEY)] >= row["seq"]]
+    return spread(context.session, [partial(handed, kept)], PIECES)
 
 
 def handed(rows: list[dict[str, object]]) -> Iterator[pa.RecordBatch]:
-    yield arrow.made_of_rows(rows, arrow.schema_of(FOUND))
+    yield arrow.made_of_rows(rows, arrow.schema_of(PIECES))
 
 
 def late_by_earlier(orders: tuple[str, ...], part: RunPart, flags: list[_Flag]) -> Iterator[pa.RecordBatch]:
@@ -316,50 +323,51 @@ def _judge_piece(
                 yield arrow.made({**{name: [one] * many for name, one in common.items()}, **told}, schema)
 
 
-# By the log
-
-
-def scan_log(orders: tuple[str, ...], parts: list[RunPart]) -> Iterator[pa.RecordBatch]:
-    """Everything in one task, in the order of the clock: first whole columns, then one by one what these cannot settle."""
-    schema = arrow.schema_of(PIECES)
-    look = Overtaking()
-    for table in _log(orders, parts):
-        look.feed(*(arrow.numbers(table, name) for name in LOOK))
-    if look.knows and not look.stretches:
-        return
-    # One node's log is in the order of causes, and so is one in which no delivery stands before its send.
-    alone = len({part.node for part in parts}) == 1
-    log = _cut_out(_log(orders, parts), look.stretches) if look.knows else _log(orders, parts)
-    for batch in scan(log, 0 if alone or look.knows else PATIENCE):
-        if len(batch):
-            rows = batch.to_pylist()
-            yield arrow.made_of_rows([row | {"what": LATE} for row in rows], schema)
-
-
-def _log(orders: tuple[str, ...], parts: list[RunPart]) -> Iterator[pa.Table]:
-    return in_order(parts, pick.LOGGED, partial(pick.logged, orders))
-
-
-def _cut_out(tables: Iterator[pa.Table], stretches: list[Stretch]) -> Iterator[pa.Table]:
-    """Only rows at these places."""
-    begins, ends = np.array(stretches, np.int64).reshape(-1, 2).T
-    first = 0
-    for table in tables:
-        places = first + np.arange(len(table))
-        first += len(table)
-        number = np.searchsorted(begins, places, side="right") - 1
-        inside = (number >= 0) & (places <= ends[np.maximum(number, 0)])
-        if inside.any():
-            yield pick.filtered(table, inside)
-
-
-def scan(batches: Iterator[pa.RecordBatch], patience: int) -> Iterator[pa.RecordBatch]:
-    names = ("is_send", "federate", "source", "message", "fan_out", "epoch_ns")
-    log = LogScan(patience)
-    for batch in batches:
-        yield _late_batch(log.feed(*(arrow.numbers(batch, name) for name in names)))
-    yield _late_batch(log.end())
-
-
-def _late_batch(late: list[LateMessage]) -> pa.RecordBatch:
-    return arrow.made_of_rows([message._asdict() for message in late], arrow.schema_of(SCANNED))
+BY_VECTORS = AuditStep(
+    "by vectors", StepKind.MAP, "what is late within a piece of a node's rows, and what is to be carried behind it", (RECORDED,),
+    judge_part, PIECES, pick.STAMPED, when="vectors were recorded",
+)  # fmt: skip
+CARRIED = AuditStep(
+    "carried", StepKind.KEYED, "pieces with a message that something in an earlier one comes after", ("by vectors",), fold,
+    PIECES, key=("node", "federate"),
+)  # fmt: skip
+LATE_BY_EARLIER = AuditStep(
+    "late by earlier", StepKind.MAP, "what in these pieces is late", (RECORDED, "carried"), late_by_earlier, PIECES,
+    pick.STAMPED, when="there are such pieces",
+)  # fmt: skip
+AGAIN = AuditStep(
+    "again", StepKind.MAP, "whether that was delivered before", (RECORDED, "late by earlier"), delivered_of, PIECES,
+    pick.STAMPED, when="there are such pieces",
+)  # fmt: skip
+CERTAIN = AuditStep(
+    "late",
+    StepKind.MAP,
+    "what is late, found either way",
+    ("carried", "again", "scan", "scan all"),
+    certain,
+    FOUND,
+)
+EACH_ONCE = AuditStep(
+    "each once", StepKind.KEYED, "of a late message one row", ("late",), first_of_each, FOUND, key=KEY
+)
+NAMED_BEFORE = AuditStep(
+    "sent", StepKind.KEYED, "with class and order, as its send says", ("near", "each once"), attach, FOUND,
+    key=("source", "message"), when="something is late",
+)  # fmt: skip
+NAMED = AuditStep(
+    "sent before", StepKind.KEYED, "and with those of the message it came after", ("near", "sent"), attach, FOUND,
+    key=("after_source", "after"), when="something is late",
+)  # fmt: skip
+ASKED = AuditStep(
+    "asked",
+    StepKind.MAP,
+    "of orders that are asked for",
+    ("sent before",),
+    asked,
+    FOUND,
+    when="something is late",
+)
+STEPS = AuditSteps(
+    "causal", "did anybody get m2 before m1, although m1 happened before m2?",
+    (BY_VECTORS, CARRIED, LATE_BY_EARLIER, AGAIN, *LOG_STEPS, CERTAIN, EACH_ONCE, ROWS_NEAR, NAMED_BEFORE, NAMED, ASKED),
+)  # fmt: skip

@@ -19,6 +19,7 @@ from weft.review.kernels.records import AuditFigures, Violation
 from weft.review.quality import CLOCK, WRONG
 from weft.review.spark.reading import Opened
 from weft.review.spark.tasks import Frame, RunPart, lives_of, parts_of
+from weft.review.steps import StepRunner
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -100,6 +101,10 @@ class Context:
     def time_type(self) -> str:
         """Of logical time, in Spark's words."""
         return arrow.time_type(self.opened.time_column)
+
+    @property
+    def runner(self) -> StepRunner:
+        return StepRunner(self.session, self.time_type)
 
     @cached_property
     def survey(self) -> list[Seen]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 import pyarrow as pa
 
 from weft.review.audits import pick
 from weft.review.audits.context import RTI, Context
 from weft.review.kernels import arrow
-from weft.review.spark.tasks import Frame, RunPart, read_part, spread
+from weft.review.spark.tasks import Frame, RunPart, read_part
+from weft.review.steps import RECORDED, TIME, AuditStep, StepKind
 
 KINDS = ("declare", "region", "resign", "lost")
 FORGETS = "local_delete_object_instance"
@@ -29,9 +29,8 @@ def control(context: Context) -> Frame:
     made: Frame | None = context.__dict__.get("control")
     if made is None:
         parts = context.parts_with(*KINDS, "call")
-        works = [partial(choose, part, context.opened.time_column) for part in parts]
-        schema = SCHEMA.format(time=context.time_type)
-        made = context.__dict__["control"] = spread(context.session, works, schema).persist()
+        each = ((part, context.opened.time_column) for part in parts)
+        made = context.__dict__["control"] = context.runner.each(WISHES, each).persist()
     return made
 
 
@@ -47,3 +46,9 @@ def _chosen(table: pa.Table) -> pa.Table:
     forgets &= arrow.present(table, "object")  # or it was refused
     rows = (arrow.is_one_of(table, "kind", *KINDS) | forgets) & (arrow.numbers(table, "federate") != RTI)
     return pick.filtered(table, rows)
+
+
+WISHES = AuditStep(
+    "wishes", StepKind.MAP, "rows by which subscriptions, regions and knowledge of instances change", (RECORDED,), choose,
+    SCHEMA, (*COLUMNS, TIME), when="something was sent",
+)  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 from typing import TypedDict
 
 import numpy as np
@@ -16,7 +15,8 @@ from weft.review.kernels import arrow
 from weft.review.kernels.pieces import Array, by_value
 from weft.review.kernels.ranks import percentiles, sample
 from weft.review.kernels.records import AuditFigures, DeadlineFigures, RecordedRow
-from weft.review.spark.tasks import RunPart, counted, read_part, spread
+from weft.review.spark.tasks import RunPart, counted, read_part
+from weft.review.steps import RECORDED, AuditStep, AuditSteps, StepKind
 
 PERCENTILES = (0.01, 0.05, 0.5, 0.95, 0.99)
 MS = 1e6
@@ -60,11 +60,10 @@ def audit(context: Context) -> Result:
     parts = context.parts_with(*KINDS)
     if not parts:
         return Result(0, [], figures={"consumers": []}, idle="nothing was dispatched by priority or deadline")
-    told = spread(context.session, [partial(measure, part) for part in parts], FIGURES).toArrow().to_pylist()
+    told = context.runner.each(MEASURED, parts).toArrow().to_pylist()
     if not any(row["missed"] for row in told):
         return Result(0, [], figures={"consumers": _consumers(context, told, Counter())})
-    both = spread(context.session, [partial(misses, part) for part in parts], MISSED)
-    missed = both.repartition("node", "name").mapInArrow(once, FOUND).persist()
+    missed = context.runner.then(ONCE, context.runner.each(SAID, parts)).persist()
     figures: AuditFigures = {"consumers": _consumers(context, told, counted(missed, CONSUMER))}
     return context.result(context.trusted(missed, FOUND), FOUND, ORDER, figures)
 
@@ -201,3 +200,17 @@ def _laxity(told: list[_Told]) -> dict[str, float] | None:
         **{f"p{share * 100:g}": value for share, value in zip(PERCENTILES, found, strict=True)},
     }
     return {name: round(value / MS, 6) for name, value in laxity.items()}
+
+
+MEASURED = AuditStep(
+    "measured", StepKind.MAP, "how well each consumer did, in each part", (RECORDED,), measure, FIGURES, COLUMNS,
+    when="something was dispatched",
+)  # fmt: skip
+SAID = AuditStep(
+    "misses", StepKind.MAP, "what ended after its deadline, or was said to have missed it", (RECORDED,), misses, MISSED, COLUMNS,
+    when="there is such a thing",
+)  # fmt: skip
+ONCE = AuditStep(
+    "once", StepKind.KEYED, "both of one event as one miss", ("misses",), once, FOUND, key=("node", "name")
+)
+STEPS = AuditSteps("deadlines", "how much time had consumers left, and who missed?", (MEASURED, SAID, ONCE))

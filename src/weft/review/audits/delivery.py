@@ -8,7 +8,7 @@ messages of one source: no row crosses the network for that.  Only blocks whose 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -16,13 +16,14 @@ import pyarrow.compute as pc
 
 from weft.review.audits import pick
 from weft.review.audits.context import NUMBER, Context, Result
-from weft.review.audits.control import control
+from weft.review.audits.control import WISHES, control
 from weft.review.audits.judging import DUPLICATE, FOUND, KEY, LOST, TWICE, UNSENT, Known, judge_batches
-from weft.review.audits.near import rows_in
+from weft.review.audits.near import ROWS_NEAR, rows_in
 from weft.review.kernels import arrow
 from weft.review.kernels import sums as kernel
 from weft.review.kernels.pieces import Array, by_value
-from weft.review.spark.tasks import Frame, RunPart, read_part, spread
+from weft.review.spark.tasks import Frame, RunPart, read_part
+from weft.review.steps import RECORDED, TIME, AuditStep, AuditSteps, StepKind
 
 SUMS = "what int, source bigint, key bigint, count bigint, sum bigint"
 SUMMED = (
@@ -44,7 +45,7 @@ def audit(context: Context) -> Result:
         idle = "what was sent and what was delivered add up, as counted before for another audit"
         return Result(0, [], idle=idle if counted_before else "")
     schema = FOUND.format(time=context.time_type)
-    found = deliveries.found.mapInArrow(partial(of_kind, MINE), schema)
+    found = context.runner.then(MISDELIVERED, deliveries.found, MINE)
     return context.result(context.trusted(found, schema), schema, ("what", *KEY))
 
 
@@ -89,9 +90,8 @@ class Deliveries:
     @cached_property
     def found(self) -> Frame:
         """All that is wrong with messages, as rows; those whose name begins with a question mark are for other audits."""
-        rows = rows_in(self.context, self.blocks).repartition("source", "message")
-        schema = FOUND.format(time=self.context.time_type)
-        return rows.mapInArrow(partial(judge_batches, self.known, False), schema).persist()
+        rows = rows_in(self.context, self.blocks)
+        return self.context.runner.then(WRONG, rows, self.known, False).persist()
 
 
 # Sums
@@ -104,8 +104,7 @@ def _summed(
     how far each got; and each sent."""
     if not context.has("send", "deliver"):
         return [], {}, {}
-    works = [partial(sum_part, context.opened.time_column, part) for part in context.parts]
-    told = spread(context.session, works, SUMS).toArrow()
+    told = context.runner.each(SUMMED_UP, context.parts, context.opened.time_column).toArrow()
     what, source, key, count, total = (arrow.numbers(told, name) for name in told.column_names)
     blocks = what == BLOCK
     sources, keys, (counts, sums) = kernel.summed_by(
@@ -229,3 +228,20 @@ def _reach(reached: dict[tuple[int, int, int], int], order_number: int, got: pa.
     for place in order[last].tolist() if len(order) else ():
         key = int(source[place]), int(who[place]), order_number
         reached[key] = max(int(number[place]), reached.get(key, 0))
+
+
+SUMMED_UP = AuditStep(
+    "sums", StepKind.MAP, "sums over what was sent and what was delivered, block by block; how far each got", (RECORDED,),
+    sum_part, SUMS, (*SUMMED, TIME), when="something was sent or delivered",
+)  # fmt: skip
+WRONG = AuditStep(
+    "wrong deliveries", StepKind.KEYED, "what is wrong with messages, one by one", ("near", "sums", "wishes"), judge_batches,
+    FOUND, key=("source", "message"), when="sums of a block differ",
+)  # fmt: skip
+MISDELIVERED = AuditStep(
+    "misdelivered", StepKind.MAP, "of that what is about deliveries", ("wrong deliveries",), of_kind, FOUND
+)
+STEPS = AuditSteps(
+    "delivery", "did every reliable message reach everybody it was sent to, once?",
+    (SUMMED_UP, WISHES, ROWS_NEAR, WRONG, MISDELIVERED),
+)  # fmt: skip

@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 
 from weft.review.audits import pick
 from weft.review.audits.context import NUMBER, Context, Result
-from weft.review.audits.control import control
-from weft.review.audits.delivery import Deliveries, of_kind
+from weft.review.audits.control import WISHES, control
+from weft.review.audits.delivery import SUMMED_UP, WRONG, Deliveries, of_kind
 from weft.review.audits.judging import (
     EXTRA,
     EXTRA_ITEMS,
@@ -34,7 +34,7 @@ from weft.review.audits.judging import (
     STRANGE,
     judge_batches,
 )
-from weft.review.audits.near import SCHEMA, blocks_of, rows_in
+from weft.review.audits.near import ROWS_NEAR, SCHEMA, blocks_of, rows_in
 from weft.review.kernels import arrow
 from weft.review.kernels import interest as kernel
 from weft.review.kernels.interest import GRACE
@@ -42,7 +42,8 @@ from weft.review.kernels.pieces import Array, by_value
 from weft.review.kernels.records import AuditFigures
 from weft.review.kernels.standing import NO_DIMENSION, below, boxes_of, pieces_of
 from weft.review.kernels.subscriptions import ticks, wanted
-from weft.review.spark.tasks import Frame, RunPart, counted, read_part, spread
+from weft.review.spark.tasks import Frame, RunPart, counted, read_part
+from weft.review.steps import RECORDED, TIME, AuditStep, AuditSteps, StepKind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -61,8 +62,7 @@ MISFITS = "what string, source bigint, message bigint, federate bigint, node str
 def audit(context: Context) -> Result:
     if not context.has("send"):
         return Result(0, [], figures={"not_judged": []}, idle="nothing was sent")
-    rows = control(context).repartition("federate")
-    stretches: DataFrame = rows.mapInArrow(partial(stretches_of, context.order_column), SUBSCRIBED).persist()
+    stretches: DataFrame = context.runner.then(WANTED, control(context), context.order_column).persist()
     few = stretches.toArrow() if context.session is None else stretches.limit(FEW + 1).toArrow()
     whole = context.session is None or len(few) <= FEW
     told = few if whole else stretches.select("federate", "class", "items", "region").distinct().toArrow()
@@ -72,7 +72,7 @@ def audit(context: Context) -> Result:
         misfits = _by_parts(context, tiles, for_classes(few, classes))
     else:
         misfits = _by_tiles(context, tiles, stretches, classes)
-    misfits = misfits.mapInArrow(partial(without, unjudged), MISFITS).persist()
+    misfits = context.runner.then(JUDGED, misfits, unjudged).persist()
     kinds = counted(misfits, "what string")
     figures: AuditFigures = {"not_judged": sorted(unjudged)}
     deliveries = Deliveries.of(context)
@@ -81,7 +81,7 @@ def audit(context: Context) -> Result:
     schema = FOUND.format(time=context.time_type)
     found = _found(context, misfits, unjudged)
     if deliveries.blocks:
-        found = found.unionByName(deliveries.found.mapInArrow(partial(of_kind, FORMS), schema))
+        found = found.unionByName(context.runner.then(OF_FORM, deliveries.found, FORMS))
     return context.result(context.trusted(found, schema), schema, ("what", *KEY), figures)
 
 
@@ -123,8 +123,8 @@ def _by_parts(context: Context, tiles: list[int], subscribed: pa.Table) -> Frame
     shared = arrow.packed(subscribed)
     # Who may have got a message is asked only if somebody got one without being addressed.
     quiet = not Deliveries.of(context).blocks
-    works = [partial(judge_part, *_reading(context, tile), shared, quiet) for tile in tiles]
-    return spread(context.session, works, MISFITS)
+    each = ((*_reading(context, tile), shared, quiet) for tile in tiles)
+    return context.runner.each(BY_PARTS, each)
 
 
 def _by_tiles(
@@ -143,8 +143,8 @@ def _by_tiles(
     margin = margin_of(context.order_column)
     in_time = (f.col("since") - margin <= f.col("last")) & (f.col("until") + margin > f.col("first"))
     subscribed = subscribed.withColumnRenamed("of_messages", "class").join(f.broadcast(spans_frame), in_time)
-    works = [partial(sent_of, *_reading(context, tile), tile) for tile in tiles]
-    sent: DataFrame = spread(context.session, works, SENT.format(time=context.time_type))
+    each = ((*_reading(context, tile), tile) for tile in tiles)
+    sent: DataFrame = context.runner.each(SENT_THERE, each)
     # A tile without any subscription must be looked at too: whoever was addressed there should not have been.
     judge = partial(judge_tile, context.order_column)
     judged: Frame = sent.groupBy("tile").cogroup(subscribed.groupBy("tile")).applyInArrow(judge, MISFITS)
@@ -408,8 +408,8 @@ def _found(context: Context, misfits: Frame, unjudged: set[int]) -> Frame:
         told = told.unionByName(strange.mapInArrow(partial(as_rows, schema), schema))
     told = told.mapInArrow(partial(without, unjudged), schema).persist()
     wrong = told.mapInArrow(not_only_possible, schema)
-    rows = rows_in(context, blocks_of(wrong)).unionByName(told).repartition("source", "message")
-    return rows.mapInArrow(partial(judge_batches, deliveries.known, True), found)
+    rows = rows_in(context, blocks_of(wrong)).unionByName(told)
+    return context.runner.then(MISADDRESSED, rows, deliveries.known, True)
 
 
 def not_only_possible(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -423,3 +423,41 @@ def as_rows(schema: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Recor
     for batch in batches:
         kinds = [what if what.startswith("? ") else f"? {what}" for what in batch.column("what").to_pylist()]
         yield arrow.made({"kind": kinds, **{name: batch.column(name) for name in KEY}}, wanted)
+
+
+WANTED = AuditStep(
+    "wanted", StepKind.KEYED, "from when to when each federate wanted what", ("wishes",), stretches_of, SUBSCRIBED,
+    key=("federate",), when="something was sent",
+)  # fmt: skip
+BY_PARTS = AuditStep(
+    "by parts", StepKind.MAP, "who was addressed and should not have been, or the other way round", (RECORDED, "wanted"),
+    judge_part, MISFITS, (*SENDING, TIME), when=f"there are no more than {FEW:,} stretches of subscriptions",
+)  # fmt: skip
+SENT_THERE = AuditStep(
+    "sent there", StepKind.MAP, "what was sent in each part", (RECORDED,), sent_of, SENT, (*SENDING, TIME),
+    when="there are more",
+)  # fmt: skip
+BY_TILES = AuditStep(
+    "by tiles", StepKind.KEYED, "the same, with the subscriptions of the time of each part (two groups of a key)",
+    ("sent there", "wanted"), judge_tile, MISFITS, key=("tile",), when="there are more",
+)  # fmt: skip
+JUDGED = AuditStep(
+    "judged",
+    StepKind.MAP,
+    "without federates that cannot be judged",
+    ("by parts", "by tiles"),
+    without,
+    MISFITS,
+)
+MISADDRESSED = AuditStep(
+    "misaddressed", StepKind.KEYED, "what the deliveries say of it", ("near", "judged", "wrong deliveries"), judge_batches,
+    FOUND, key=KEY[:2], when="somebody was addressed wrongly, or sums of a block differ",
+)  # fmt: skip
+OF_FORM = AuditStep(
+    "of form", StepKind.MAP, "of what is wrong with deliveries, what came with a wrong class or items", ("wrong deliveries",),
+    of_kind, FOUND, when="sums of a block differ",
+)  # fmt: skip
+STEPS = AuditSteps(
+    "interest", "did every message reach exactly those whose subscriptions matched?",
+    (WISHES, WANTED, BY_PARTS, SENT_THERE, BY_TILES, JUDGED, SUMMED_UP, ROWS_NEAR, WRONG, MISADDRESSED, OF_FORM),
+)  # fmt: skip

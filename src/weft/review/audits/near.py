@@ -16,7 +16,8 @@ from weft.review.audits import pick
 from weft.review.audits.context import Context
 from weft.review.kernels import arrow
 from weft.review.kernels.pieces import Array
-from weft.review.spark.tasks import Frame, RunPart, read_part, spread
+from weft.review.spark.tasks import Frame, RunPart, read_part
+from weft.review.steps import RECORDED, TIME, AuditStep, StepKind
 
 KINDS = ("send", "arrive", "hold", "release", "deliver", "drop", "filter", "retract")
 SCHEMA = (
@@ -50,8 +51,8 @@ def rows_in(context: Context, blocks: Iterable[tuple[int, int]]) -> Frame:
     """Rows of blocks (source, block), in a frame that is kept."""
     wanted = Blocks(blocks)
     column = context.opened.time_column
-    works = [partial(choose, part, wanted, column) for part in context.parts] if len(wanted) else []
-    return spread(context.session, works, SCHEMA.format(time=context.time_type)).persist()
+    each = ((part, wanted, column) for part in context.parts) if len(wanted) else ()
+    return context.runner.each(ROWS_NEAR, each).persist()
 
 
 class Blocks:
@@ -101,3 +102,9 @@ def as_rows(table: pa.Table, time_column: str) -> pa.Table:
             column = column.cast(pa.string())
         made[name] = column
     return pa.table({**made, "time": table[time_column]})
+
+
+ROWS_NEAR = AuditStep(
+    "near", StepKind.MAP, "all rows of blocks of messages", (RECORDED,), choose, SCHEMA, (*COLUMNS, TIME),
+    when="messages have to be looked at one by one",
+)  # fmt: skip

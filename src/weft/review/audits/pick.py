@@ -71,7 +71,8 @@ LOGGED = ("node", "kind", "seq", "federate", "source", "message", "order", "dest
 
 
 def logged(orders: tuple[str, ...], table: pa.Table) -> pa.Table:
-    """Sends and deliveries; `fan_out` of a send is how many are to get it, -1 where nobody knows."""
+    """Sends and deliveries; `to` of a send is how many are to get it, -1 where nobody knows; `fan_out` is the same, but 0 if its
+    order is not asked for."""
     is_send = arrow.is_one_of(table, "kind", "send")
     asked = arrow.is_one_of(table, "order", *orders)
     rows = (is_send | (arrow.is_one_of(table, "kind", "deliver") & asked)) & by_federates(table)
@@ -85,6 +86,7 @@ def logged(orders: tuple[str, ...], table: pa.Table) -> pa.Table:
         is_send=is_send,
         federate=np.where(is_send, source, arrow.numbers(found, "federate")),
         fan_out=np.where(is_send & asked, sizes, 0),
+        to=np.where(is_send, sizes, 0),
         at=arrow.numbers(found, "epoch_ns"),
         late=np.zeros(len(found), bool),
     )

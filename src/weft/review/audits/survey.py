@@ -9,7 +9,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +17,8 @@ import pyarrow as pa
 from weft.recorder import BY_RESTORE
 from weft.review.kernels import arrow
 from weft.review.kernels.pieces import Array, by_value
-from weft.review.spark.tasks import RunPart, read_part, spread
+from weft.review.spark.tasks import RunPart, read_part
+from weft.review.steps import RECORDED, TIME, AuditStep, AuditSteps, StepKind, StepRunner
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -98,27 +98,40 @@ class Seen:
     """The number of the last federate that had joined when the node began to record; None: it began in another part."""
     offset: tuple[float, int] = (0.0, 0)
     """Sum of the differences of the two clocks, and how many."""
+    clock: list[tuple[int, int]] = field(default_factory=list)
+    """Of each of the part's files the least and the greatest wall clock."""
 
 
 def survey(session: SparkSession | None, parts: list[RunPart], time_column: str) -> list[Seen]:
     """Of every part, in their order."""
-    works = [partial(look, number, part, time_column) for number, part in enumerate(parts)]
-    found = spread(session, works, "number int, seen string").toArrow().to_pylist()
+    each = ((number, part, time_column) for number, part in enumerate(parts))
+    found = StepRunner(session, arrow.time_type(time_column)).each(LOOK, each).toArrow().to_pylist()
     return [_read(row["seen"]) for row in sorted(found, key=lambda row: row["number"])]
 
 
 def look(number: int, part: RunPart, time_column: str) -> Iterator[pa.RecordBatch]:
     seen = Seen(part.node)
     spans: list[tuple[int, int]] = []
-    for table in read_part(part, (*COLUMNS, time_column)):
-        if len(table):
-            _add(seen, table, time_column)
-            mono = arrow.numbers(table, "mono_ns")
-            spans.append((int(mono.min()), int(mono.max())))
+    # How many rows the row groups of a cut file have is known when they are read.
+    is_cut = any(file.cut is not None for file in part.files)
+    for piece in [RunPart(part.node, (file,)) for file in part.files] if is_cut else [part]:
+        epochs: list[Array] = [np.empty(0, np.int64)]
+        for table in read_part(piece, (*COLUMNS, time_column)):
+            if len(table):
+                _add(seen, table, time_column)
+                mono = arrow.numbers(table, "mono_ns")
+                spans.append((int(mono.min()), int(mono.max())))
+                epochs.append(arrow.numbers(table, "epoch_ns"))
+        seen.clock += _clock_of(piece, np.concatenate(epochs))
     if spans:
         seen.mono = min(first for first, _ in spans), max(last for _, last in spans)
     schema = pa.schema([("number", pa.int32()), ("seen", pa.string())])
     yield arrow.made_of_rows([{"number": number, "seen": json.dumps(seen.__dict__, default=vars)}], schema)
+
+
+def _clock_of(part: RunPart, epoch: Array) -> list[tuple[int, int]]:
+    files = np.split(epoch, np.cumsum([file.rows for file in part.files])[:-1])
+    return [(int(one.min()), int(one.max())) if len(one) else (0, 0) for one in files]
 
 
 def _read(text: str) -> Seen:
@@ -218,3 +231,10 @@ def _add_members(seen: Seen, table: pa.Table, time_column: str) -> None:
         if stay.left_at is not None:
             late = got[seq[got] > stay.left_at]
             seen.after_leaving += sorted(set(zip(source[late].tolist(), block[late].tolist(), strict=True)))
+
+
+LOOK = AuditStep(
+    "survey", StepKind.MAP, "who took part, which kinds of rows there are, from when to when", (RECORDED,), look,
+    "number int, seen string", (*COLUMNS, TIME),
+)  # fmt: skip
+STEPS = AuditSteps("survey", "what is there to be asked?", (LOOK,))

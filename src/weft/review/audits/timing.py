@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from weft.model.json_types import JsonObject
-from weft.review.audits import pick
-from weft.review.audits.context import Context, Leaving, Result
-from weft.review.audits.delivery import Deliveries
+from weft.review.audits import grants, pick
+from weft.review.audits.context import Context, Result
+from weft.review.audits.control import WISHES
+from weft.review.audits.delivery import SUMMED_UP, WRONG, Deliveries
 from weft.review.audits.judging import AFTER_RESIGNATION, LOST, OTHER_TIME
+from weft.review.audits.near import ROWS_NEAR
 from weft.review.kernels import arrow, steps
 from weft.review.kernels import timing as kernel
-from weft.review.kernels.pieces import Array, by_value
-from weft.review.spark.tasks import RunPart, Work, last_of, lives_of, merged, read_part, rising, spread
+from weft.review.kernels.pieces import by_value
+from weft.review.spark.tasks import RunPart, Work, read_part, spread
+from weft.review.steps import LOOKAHEAD, RECORDED, TIME, AuditStep, AuditSteps, StepKind
 
-EARLY_GRANT = "grant above LBTS"
-FLUSH = "flush_queue_grant"
-CONSTRAINED, NOT_CONSTRAINED = "time_constrained_enabled", "disable_time_constrained"
 REGULATING = "time_regulation_enabled"
-GRANTS = ("time_advance_grant", FLUSH)
 REQUESTS = {
     "time_advance_request": steps.ADVANCE,
     "time_advance_request_available": steps.ADVANCE,
@@ -41,8 +38,7 @@ FOUND = (
     "by bigint, unsure boolean"
 )
 ORDERED = ("node", "kind", "order", "service", "seq", "federate", "source", "message")
-STEPS = "node string, seq bigint, federate bigint, source bigint, message bigint, code bigint, time {time}, lookahead {time}"
-STEPPED = ("node", "kind", "service", "seq", "federate", "epoch_ns", "command")
+STEPPED = "node string, seq bigint, federate bigint, source bigint, message bigint, code bigint, time {time}, lookahead {time}"
 
 
 def audit(context: Context) -> Result:
@@ -53,7 +49,7 @@ def audit(context: Context) -> Result:
         return Result(0, [], idle="nothing was granted or delivered")
     found = spread(context.session, works, schema)
     if deliveries.blocks:
-        found = found.unionByName(deliveries.found.mapInArrow(partial(of_messages, schema), schema))
+        found = found.unionByName(context.runner.then(OF_MESSAGES, deliveries.found, schema))
     return context.result(context.trusted(found, schema), schema, ORDER)
 
 
@@ -74,11 +70,17 @@ def _ordered(context: Context) -> list[Work]:
     time, columns = context.time_type, _columns(context)
     works: list[Work] = []
     if context.has("grant"):
-        clocks = Clocks(context.home, context.grant_slack)
-        works.append(partial(early_grants, time, clocks, columns, context.gone, context.parts))
+        works = [partial(fitted, FOUND.format(time=time), work) for work in grants.works_of(context)]
     parts = context.parts_with("grant", "deliver", "request")
     before = zip(parts, _before(context, parts), strict=True)
-    return works + [partial(judge_part, time, columns, part, known) for part, known in before]
+    return works + context.runner.works(IN_ORDER, before, time, columns)
+
+
+def fitted(schema: str, work: Work) -> Iterator[pa.RecordBatch]:
+    """What another work finds, with the columns of the schema."""
+    wanted = arrow.schema_of(schema)
+    for batch in work():
+        yield arrow.fitted(batch, wanted, unsure=np.zeros(len(batch), bool))
 
 
 def _before(context: Context, parts: list[RunPart]) -> list[bytes]:
@@ -87,9 +89,8 @@ def _before(context: Context, parts: list[RunPart]) -> list[bytes]:
     if not several:
         return [b""] * len(parts)
     time, columns = context.time_type, _columns(context)
-    schema = f"number bigint, {STEPS.format(time=time)}"
-    works = [partial(tail_part, number, time, columns, part) for number, part in enumerate(parts)]
-    told = spread(context.session, works, schema).toArrow()
+    each = ((number, time, columns, part) for number, part in enumerate(parts))
+    told = context.runner.each(TAILS, each).toArrow()
     numbers = arrow.numbers(told, "number")
     tails: dict[str, pa.Table] = {}
     made = []
@@ -102,7 +103,7 @@ def _before(context: Context, parts: list[RunPart]) -> list[bytes]:
 
 
 def tail_part(number: int, time: str, columns: tuple[str, str], part: RunPart) -> Iterator[pa.RecordBatch]:
-    schema = arrow.schema_of(STEPS.format(time=time))
+    schema = arrow.schema_of(STEPPED.format(time=time))
     known = schema.empty_table()
     for table in read_part(part, (*ORDERED, *columns), partial(ordered, columns)):
         known = tail_of(pa.concat_tables([known, table.cast(schema)]))
@@ -123,8 +124,8 @@ def ordered(columns: tuple[str, str], table: pa.Table) -> pa.Table:
     time, lookahead = columns
     timed, stamped = arrow.present(table, time), arrow.is_one_of(table, "order", "TSO")
     codes, services = arrow.words(table, "service")
-    table_of = {**REQUESTS, "time_advance_grant": kernel.GRANT, FLUSH: kernel.FLUSH_GRANT}
-    table_of |= dict.fromkeys((CONSTRAINED, REGULATING), steps.ENABLED)
+    table_of = {**REQUESTS, "time_advance_grant": kernel.GRANT, grants.FLUSH: kernel.FLUSH_GRANT}
+    table_of |= dict.fromkeys((grants.CONSTRAINED, REGULATING), steps.ENABLED)
     code = np.array([*(table_of.get(name, -1) for name in services), -1])[codes]
     asked = arrow.is_one_of(table, "kind", "request", "grant") & timed
     code = np.where(asked & (code < 0) & arrow.is_one_of(table, "kind", "grant"), kernel.GRANT, code)
@@ -148,7 +149,7 @@ def ordered(columns: tuple[str, str], table: pa.Table) -> pa.Table:
 
 def judge_part(time: str, columns: tuple[str, str], part: RunPart, before: bytes) -> Iterator[pa.RecordBatch]:
     """What is wrong with the steps of a federate, piece by piece, each behind what was before it."""
-    schema = arrow.schema_of(STEPS.format(time=time))
+    schema = arrow.schema_of(STEPPED.format(time=time))
     known = arrow.unpacked(before) if before else schema.empty_table()
     for table in read_part(part, (*ORDERED, *columns), partial(ordered, columns)):
         mine = table.cast(schema)
@@ -185,197 +186,19 @@ def judged(time_name: str, node: str, table: pa.Table, before: int) -> pa.Record
     return arrow.made_of_rows(rows, arrow.schema_of(FOUND.format(time=time_name)))
 
 
-# Grants
-
-
-EARLY_GRANTS = "what string, federate bigint, node string, seq bigint, time {time}, bound {time}, by bigint"
-
-
-class Clocks(NamedTuple):
-    """What order rows of different nodes are in."""
-
-    home: str
-    """The node that is the federation's home; empty: not known."""
-    slack: int
-    """By how much the clocks of nodes may differ, ns."""
-
-
-def early_grants(
-    time: str, clocks: Clocks, columns: tuple[str, str], gone: Mapping[int, Leaving], parts: list[RunPart]
-) -> Iterator[pa.RecordBatch]:
-    """All requests and grants in one task, in the order of the clock; there are few beside the messages."""
-    schema = arrow.schema_of(FOUND.format(time=time))
-    names = (*STEPPED, *columns)
-    streams = []
-    for life in lives_of(parts):
-        changes = read_part(life, names, partial(changes_of, columns))
-        streams.append(rising(_to_its_end(life, changes)))
-        checks = [partial(checks_of, columns, clocks, own) for own in compared(clocks.slack)]
-        streams += [rising(read_part(life, names, check)) for check in checks]
-    left = _left_since([part for part in parts if part.node == clocks.home], gone)
-    for batch in check_grants(time, left, merged(streams)):
-        yield arrow.made_of_rows([row | {"unsure": False} for row in batch.to_pylist()], schema)
-
-
-def compared(slack: int) -> tuple[int, ...]:
-    """Whom each grant is compared with, by one row each: where clocks differ, federates of its own node by the order of rows."""
-    return (kernel.OWN_NODE, kernel.OTHER_NODES) if slack else (0,)
-
-
-def _left_since(home: Sequence[RunPart], gone: Mapping[int, Leaving]) -> dict[int, kernel.Departed]:
-    """Who left, and since when a grant may rest on that: not before what the home did before with an earlier number."""
-    numbers = np.array(sorted({one.command for one in gone.values()}), np.int64)
-    last = np.zeros(len(numbers), np.int64)
-    for part in home if len(numbers) else ():
-        for table in read_part(part, ("kind", "command", "epoch_ns"), _numbered):
-            command, epoch = (arrow.numbers(table, name) for name in ("command", "epoch_ns"))
-            order = np.searchsorted(np.maximum.accumulate(command), numbers)
-            before = np.maximum.accumulate(np.append(0, epoch))[order]
-            last = np.maximum(last, before)
-    known = dict(zip(numbers.tolist(), last.tolist(), strict=True))
-    return {
-        who: kernel.Departed(one.command, max(one.told - kernel.NEAR, known[one.command]))
-        for who, one in gone.items()
-    }
-
-
-def _numbered(table: pa.Table) -> pa.Table:
-    """What happened in the federation: rows of the recorder itself may go by another clock."""
-    own = arrow.is_one_of(table, "kind", "start", "stop", "restart", "dropped")
-    return pick.filtered(table, arrow.present(table, "command") & ~own)
-
-
-def _to_its_end(life: RunPart, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """After the last row of a life nobody knows what its federates promised: a crash takes the last second of rows with it."""
-    who: set[int] = set()
-    schema = None
-    for table in tables:
-        schema = table.schema
-        who.update(np.unique(arrow.numbers(table, "federate")).tolist())
-        yield table
-    if schema is not None and who:
-        last = last_of(life.files[-1], "epoch_ns")
-        row = ends_unknown(life.node, last + 1)
-        yield pa.Table.from_pylist([row | {"federate": one} for one in sorted(who)], schema=schema)
-
-
-def ends_unknown(node: str, at: int) -> JsonObject:
-    """A change by which nobody knows any more what a federate promises."""
-    unknown: JsonObject = {"leaves": True, "turn": 0, "is_check": False, "late": False, "own": 0}
-    return {"node": node, "seq": 0, "at": at, "command": kernel.UNNUMBERED, **unknown}
-
-
-def changes_of(columns: tuple[str, str], table: pa.Table) -> pa.Table:
-    """Rows that change what a federate promises, or whether it is constrained.
-
-    What happened in the same nanosecond (a node has one time for all that one call leads to) speaks for the grant.
-    Who leaves is known by the number of a command (`Context.gone`); the clock tells it only where rows have none.
-    """
-    leaves = arrow.is_one_of(table, "kind", "resign", "lost") & ~arrow.present(table, "command")
-    turns = arrow.is_one_of(table, "service", CONSTRAINED, NOT_CONSTRAINED)
-    # With another lookahead nobody knows what is promised until the next request or grant.
-    unknown = arrow.is_one_of(table, "service", "modify_lookahead", "disable_time_regulation")
-    asked = arrow.is_one_of(table, "kind", "request", "grant") & arrow.present(table, columns[0])
-    return _stepped(columns, table, asked | leaves | turns | unknown, leaves)
-
-
-def checks_of(columns: tuple[str, str], clocks: Clocks, own: int, table: pa.Table) -> pa.Table:
-    """Grants that are to be compared with what others promise; whom of these with: `own`."""
-    grants = arrow.is_one_of(table, "kind", "grant") & arrow.present(table, columns[0])
-    grants &= arrow.fits(table, "service", (*GRANTS, "").__contains__, True)
-    found = _stepped(columns, table, grants, np.zeros(len(table), bool))
-    flags, at = np.ones(len(found), bool), arrow.numbers(found, "at")
-    home = arrow.is_one_of(found, "node", clocks.home)
-    return pick.with_columns(
-        found,
-        is_check=flags,
-        late=flags,
-        own=np.full(len(found), own),
-        # At the home whatever has the number before a command was before it.
-        since=np.where(home, kernel.BEFORE_ALL, at + clocks.slack),
-        at=at + (0 if own == kernel.OWN_NODE else clocks.slack),
-    )
-
-
-def _stepped(columns: tuple[str, str], table: pa.Table, rows: Array, leaves: Array) -> pa.Table:
-    time, lookahead = columns
-    found = pick.filtered(table, rows)
-    on, off = (arrow.is_one_of(found, "service", name) for name in (CONSTRAINED, NOT_CONSTRAINED))
-    flags = np.zeros(len(found), bool)
-    return pick.with_columns(
-        found.select(["node", "seq", "federate"]),
-        time=found[time],
-        promise=pc.add(found[time], found[lookahead]),
-        leaves=leaves[rows],
-        turn=on.astype(np.int64) - off,
-        is_check=flags,
-        late=flags,
-        own=np.zeros(len(found), np.int64),
-        command=arrow.numbers(found, "command", kernel.UNNUMBERED),
-        since=arrow.numbers(found, "epoch_ns"),
-        at=arrow.numbers(found, "epoch_ns"),
-    )
-
-
-def check_grants(
-    time_name: str, gone: kernel.Gone, batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    check = GrantCheck(time_name, gone)
-    for batch in batches:
-        yield check.feed(batch)
-
-
-class GrantCheck:
-    """Grants above the LBTS, of rows in the order of their time, as they come."""
-
-    def __init__(self, time_name: str, gone: kernel.Gone) -> None:
-        """More may be entered in `gone` as they are known."""
-        self._dtype = np.dtype(np.int64 if time_name == "bigint" else np.float64)
-        self._time = time_name
-        self._promises = kernel.Promises(self._dtype, gone)
-        self._constrained: set[int] = set()
-        self._nodes: dict[str, int] = {}
-        self._told: set[tuple[str, int]] = set()
-
-    def feed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        steps = _steps_of(batch, self._dtype, self._nodes)
-        turn = arrow.numbers(batch, "turn")
-        turns = [
-            (int(place), int(steps.federate[place]))
-            for place in np.flatnonzero((turn != 0) & ~steps.is_check)
-        ]
-        rows = []
-        for place, bound, by in self._promises.feed(steps):
-            while turns and turns[0][0] < place:
-                _turn(self._constrained, turn, *turns.pop(0))
-            row = batch.slice(place, 1).to_pylist()[0]
-            key = (row["node"], row["seq"])
-            if row["federate"] in self._constrained and key not in self._told:
-                self._told.add(key)
-                rows.append(
-                    {"what": EARLY_GRANT, "bound": bound.item(), "by": by}
-                    | {name: row[name] for name in ("federate", "node", "seq", "time")}
-                )
-        for rest in turns:
-            _turn(self._constrained, turn, *rest)
-        return arrow.made_of_rows(rows, arrow.schema_of(EARLY_GRANTS.format(time=self._time)))
-
-
-def _steps_of(batch: pa.RecordBatch, dtype: np.dtype[np.generic], nodes: dict[str, int]) -> kernel.GrantSteps:
-    """As columns; `nodes` are numbered as they come."""
-    codes, names = arrow.words(batch, "node")
-    return kernel.GrantSteps(
-        arrow.numbers(batch, "federate"),
-        arrow.numbers(batch, "promise").astype(dtype),
-        arrow.present(batch, "promise") & ~arrow.numbers(batch, "leaves", False),
-        arrow.numbers(batch, "is_check", False),
-        arrow.numbers(batch, "time").astype(dtype),
-        arrow.numbers(batch, "command", kernel.UNNUMBERED),
-        arrow.numbers(batch, "since"),
-        np.array([nodes.setdefault(name, len(nodes)) for name in names], np.int64)[codes],
-        arrow.numbers(batch, "own"),
-    )
-
-
-def _turn(constrained: set[int], turn: Array, place: int, federate: int) -> None:
-    (constrained.add if turn[place] > 0 else constrained.discard)(federate)
+TAILS = AuditStep(
+    "tails", StepKind.MAP, "the few rows of each federate that say what was before the next part", (RECORDED,), tail_part,
+    f"number bigint, {STEPPED}", (*ORDERED, TIME, LOOKAHEAD), when="a node has several parts",
+)  # fmt: skip
+IN_ORDER = AuditStep(
+    "in order", StepKind.MAP, "time stamp order, grants as asked for, promises kept", (RECORDED, "tails"), judge_part, FOUND,
+    (*ORDERED, TIME, LOOKAHEAD),
+)  # fmt: skip
+OF_MESSAGES = AuditStep(
+    "of messages", StepKind.MAP, "of what is wrong with deliveries, what is about logical time", ("wrong deliveries",),
+    of_messages, FOUND, when="there is such a thing",
+)  # fmt: skip
+STEPS = AuditSteps(
+    "time", "are deliveries in time stamp order, and grants as asked for and not above the LBTS?",
+    (TAILS, IN_ORDER, *grants.STEPS, SUMMED_UP, WISHES, ROWS_NEAR, WRONG, OF_MESSAGES),
+)  # fmt: skip

@@ -7,6 +7,9 @@ compared with.  So the audit is one comparison per delivery.
 Clocks of machines differ, so a delivery may stand in the log before its send.  Its process then waits, with all its rows, until
 the send has been seen, or for `patience` nanoseconds of the log; a message that was not seen to be sent by then (its
 node's rows are missing) says nothing.
+
+A scan may begin in the middle of a log, with what was known there (`Start`), and tell what it knows at its end; what comes of
+that, when a log is scanned in stretches, is in `stretches`.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import deque
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,15 +38,33 @@ class LateMessage(NamedTuple):
     """A message delivered before, in whose past it is."""
 
 
+class Start(NamedTuple):
+    """What is known where a scan begins."""
+
+    processes: Sequence[int]
+    """All federates that there are; a place in a vector for each."""
+    vectors: Array
+    """A row for each; it may have more places than there are federates."""
+    by: Array
+    """For each of these numbers the message (of `brought`) that brought it; -1: none."""
+    brought: Sequence[Key]
+    """In the order of delivery."""
+    sent: Mapping[Key, Array | None]
+    """Of messages that were sent before, the vector that each brings, its own number included; None: it was never sent."""
+    got: Collection[tuple[int, int, int]] = ()
+    """Federate, source and number: who has got which of these already."""
+
+
 class _Sent:
     """A message that was sent: its sender's vector at that time, and how many are still to get it."""
 
-    __slots__ = ("left", "number", "snapshot")
+    __slots__ = ("key", "left", "snapshot", "whole")
 
-    def __init__(self, snapshot: Array, left: int) -> None:
+    def __init__(self, key: Key, snapshot: Array, left: int, whole: bool = False) -> None:
+        self.key = key
         self.snapshot = snapshot
         self.left = left
-        self.number = -1  # in LogScan._seen, once it was delivered
+        self.whole = whole  # the snapshot has the message's own number
 
 
 class _ScannedProcess:
@@ -63,15 +85,46 @@ class _ScannedProcess:
 class LogScan:
     """Feed it all rows in the order of their time, and `end` when there are no more; both return what is late."""
 
-    def __init__(self, patience: int = 0) -> None:
+    def __init__(self, patience: int = 0, start: Start | None = None) -> None:
         self._patience = patience
         self._processes: dict[int, _ScannedProcess] = {}
         self._size = 16
-        self._sent: dict[Key, _Sent] = {}
+        self._sent: dict[Key, _Sent | None] = {}
         self._complete: deque[Key] = deque()
         self._awaited: dict[Key, list[int]] = {}
-        self._seen: list[Key] = []
+        self._brought: list[Key] = []  # the message of each delivery that counted
         self._late: list[LateMessage] = []
+        if start is not None:
+            self._begin(start)
+
+    def _begin(self, start: Start) -> None:
+        self._size = start.vectors.shape[1]
+        self._brought = list(start.brought)
+        for place, who in enumerate(start.processes):
+            made = self._processes[who] = _ScannedProcess(place, self._size)
+            made.vector[:], made.by[:] = start.vectors[place], start.by[place]
+        for key, vector in start.sent.items():
+            self._sent[key] = None if vector is None else _Sent(key, vector, -1, whole=True)
+        for who, *message in start.got:
+            self._processes[who].out_of_order.add((message[0], message[1]))
+
+    def vectors(self, processes: Sequence[int]) -> tuple[Array, Array, list[Key]]:
+        """Vectors and what brought their numbers, as in `Start`."""
+        known = [self._processes[who] for who in processes]
+        size = (len(known), self._size)
+        vectors = np.array([process.vector for process in known], np.int64).reshape(size)
+        return vectors, np.array([process.by for process in known], np.int64).reshape(size), self._brought
+
+    def sent_with(self, key: Key) -> Array | None:
+        """The vector that a message brings, its own number included; None: it was not sent since, or is forgotten."""
+        sent = self._sent.get(key)
+        if sent is None or sent.whole:
+            return None
+        vector = np.zeros(self._size, np.int64)
+        vector[: len(sent.snapshot)] = sent.snapshot
+        place = self._processes[key[0]].place
+        vector[place] = max(vector[place], key[1])
+        return vector
 
     def feed(
         self, is_send: Array, federate: Array, source: Array, message: Array, fan_out: Array, epoch: Array
@@ -180,7 +233,7 @@ class LogScan:
     def _send(self, process: _ScannedProcess, key: Key, many: int) -> None:
         if process.snapshot is None:
             process.snapshot = process.vector.copy()
-        self._sent[key] = _Sent(process.snapshot, many)
+        self._sent[key] = _Sent(key, process.snapshot, many)
         if not many:
             self._completed(key)
 
@@ -188,7 +241,7 @@ class LogScan:
         """All have it; it is kept a little, for one who should not have got it."""
         self._complete.append(key)
         if len(self._complete) > LINGER:
-            del self._sent[self._complete.popleft()]
+            self._sent.pop(self._complete.popleft(), None)
 
     def _deliver(self, process: _ScannedProcess, who: int, source: int, message: int) -> None:
         sent = self._sent.get((source, message))
@@ -204,28 +257,27 @@ class LogScan:
             return
         else:
             process.out_of_order.add((source, message))
-            self._late.append(LateMessage(who, source, message, *self._seen[process.by[place]]))
-        self._merge(process, place, source, message, sent)
+            self._late.append(LateMessage(who, source, message, *self._brought[process.by[place]]))
+        self._merge(process, place, message, sent)
         sent.left -= 1
         if not sent.left:
             self._completed((source, message))
 
-    def _merge(self, process: _ScannedProcess, place: int, source: int, message: int, sent: _Sent) -> None:
-        if sent.number < 0:
-            sent.number = len(self._seen)
-            self._seen.append((source, message))
+    def _merge(self, process: _ScannedProcess, place: int, message: int, sent: _Sent) -> None:
+        number = len(self._brought)
+        self._brought.append(sent.key)
         process.snapshot = None
         snapshot = sent.snapshot
-        if process.merged.get(source) is not snapshot:
+        if process.merged.get(sent.key[0]) is not snapshot:
             vector = process.vector[: len(snapshot)]
             raised = snapshot > vector
             if raised.any():
                 vector[raised] = snapshot[raised]
-                process.by[: len(snapshot)][raised] = sent.number
-            process.merged[source] = snapshot
-        if process.vector[place] < message:
+                process.by[: len(snapshot)][raised] = number
+            process.merged[sent.key[0]] = snapshot
+        if process.vector[place] < message and not sent.whole:
             process.vector[place] = message
-            process.by[place] = sent.number
+            process.by[place] = number
 
 
 def _contains(numbers: array[int], number: int) -> bool:

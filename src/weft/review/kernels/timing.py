@@ -114,21 +114,60 @@ class Excess(NamedTuple):
 
 
 OWN_NODE, OTHER_NODES = 1, -1
+PromiseHistory = list[tuple[int, Number]]
+"""The last promise of a federate at each of the last commands, in order."""
+
+
+class Promised(NamedTuple):
+    """What a stretch of the log changes, or (of one from the beginning) what is known at its end.
+
+    By federate: who is not in it promises as before.  One stretch behind another is `after`, which is associative; so stretches
+    can be summarised side by side, and each be judged with what is true where it begins.
+    """
+
+    history: dict[int, PromiseHistory]
+    """The last one is what it promises now."""
+    nodes: dict[int, int]
+    """Of its first row."""
+    constrained: dict[int, bool]
+
+    def after(self, before: Promised) -> Promised:
+        history = before.history | {
+            who: joined_history(before.history.get(who, []), mine) for who, mine in self.history.items()
+        }
+        return Promised(history, self.nodes | before.nodes, before.constrained | self.constrained)
+
+
+NOTHING_PROMISED = Promised({}, {}, {})
+
+
+def joined_history(before: PromiseHistory, then: PromiseHistory) -> PromiseHistory:
+    """At one command what was promised last counts."""
+    same = bool(before and then and before[-1][0] == then[0][0])
+    return [*(before[:-1] if same else before), *then][-_HISTORY:]
 
 
 class Promises:
     """What all federates promise, through a run; fed with rows in the order of their time."""
 
-    def __init__(self, dtype: npt.DTypeLike, gone: Gone) -> None:
+    def __init__(self, dtype: npt.DTypeLike, gone: Gone, start: Promised = NOTHING_PROMISED) -> None:
         """More may be entered in `gone` as they are known."""
         self._gone = gone
         self._never = np.inf if np.dtype(dtype).kind == "f" else np.iinfo(np.int64).max
-        self._federates: list[int] = []
-        self._places: dict[int, int] = {}
-        self._nodes = np.empty(0, np.int64)
-        self._now: Array = np.empty(0, dtype)
-        self._history: list[list[tuple[int, Number]]] = []
-        """By federate the last promise at each of the last commands, in order."""
+        self._federates = list(start.nodes)
+        self._places = {who: place for place, who in enumerate(start.nodes)}
+        self._nodes = np.array(list(start.nodes.values()), np.int64)
+        self._history = [list(start.history.get(who, [])) for who in start.nodes]
+        now = [history[-1][1] if history else self._never for history in self._history]
+        self._now: Array = np.array(now, dtype)
+
+    def promised(self, constrained: Mapping[int, bool]) -> Promised:
+        """Of all that was fed."""
+        both = zip(self._federates, self._history, strict=True)
+        history = {who: list(told) for who, told in both if told}
+        return Promised(
+            history, dict(zip(self._federates, self._nodes.tolist(), strict=True)), dict(constrained)
+        )
 
     def feed(self, steps: GrantSteps) -> list[Excess]:
         for who, first in zip(*np.unique(steps.federate, return_index=True), strict=True):
@@ -157,7 +196,7 @@ class Promises:
         self._as_of_command(promised, rows, steps, promise, checks)
         promised[np.arange(len(checks)), column[checks]] = self._never
         promised[self._left_out(steps, checks)] = self._never
-        least = promised.argmin(axis=1) if len(self._federates) else np.zeros(len(checks), np.int64)
+        least = self._least(promised)
         bounds = promised[np.arange(len(checks)), least]
         self._now = np.where(last[-1] > 0, promise[np.maximum(last[-1] - 1, 0)], self._now)
         self._remember(column[changes], steps.command[changes], promise[changes])
@@ -165,6 +204,13 @@ class Promises:
             Excess(begin + int(checks[place]), bounds[place], self._federates[least[place]])
             for place in np.flatnonzero(steps.time[checks] > bounds)
         ]
+
+    def _least(self, promised: Array) -> Array:
+        """Of several the first federate."""
+        order = np.argsort(self._federates)
+        return np.asarray(
+            order[promised[:, order].argmin(axis=1)] if len(order) else np.zeros(len(promised), np.int64)
+        )
 
     def _as_of_command(
         self, promised: Array, rows: Array, steps: GrantSteps, promise: Array, checks: Array

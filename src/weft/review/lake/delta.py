@@ -9,6 +9,7 @@ commit of `run`.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -109,7 +110,7 @@ class DeltaLake:
         for name in (name for name in TABLES if self._there(name)):
             table = self._table(name)
             table.optimize.compact()
-            gone = table.vacuum(grace / 3600, dry_run=False, enforce_retention_duration=False)
+            gone = table.vacuum(math.ceil(grace / 3600), dry_run=False, enforce_retention_duration=False)
             removed += len(gone)
         return Removed(0, removed, 0)
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
-from weft.review.audits import causal, pick, timing
+from weft.review.audits import causal_log, grants, pick
 from weft.review.kernels import arrow
-from weft.review.kernels.log_scan import LogScan
+from weft.review.kernels.log_scan import LateMessage, LogScan
 from weft.review.kernels.records import Violation
 from weft.review.kernels.timing import NEAR, Departed
 from weft.review.live.columns import WaitingRows
@@ -25,7 +25,7 @@ class Grants:
     def __init__(self, time_column: str, lookahead_column: str) -> None:
         self._columns = (time_column, lookahead_column)
         self._gone: dict[int, Departed] = {}
-        self._check = timing.GrantCheck(arrow.time_type(time_column), self._gone)
+        self._check = grants.GrantJudge(arrow.time_type(time_column), self._gone)
         self._schema: pa.Schema | None = None
         self.waiting = WaitingRows()
 
@@ -35,10 +35,10 @@ class Grants:
             if command is not None:
                 told = Departed(command, at - NEAR)
                 self._gone[federate] = min(told, self._gone.get(federate, told))
-        clocks = timing.Clocks("", clocks_differ)
-        parts = [timing.changes_of(self._columns, table)]
+        clocks = grants.Clocks("", clocks_differ)
+        parts = [grants.changes_of(self._columns, table)]
         parts += [
-            timing.checks_of(self._columns, clocks, own, table) for own in timing.compared(clocks_differ)
+            grants.checks_of(self._columns, clocks, own, table) for own in grants.compared(clocks_differ)
         ]
         self._schema = parts[0].schema
         for part in parts:
@@ -47,7 +47,7 @@ class Grants:
     def crashed(self, federates: Iterable[int], at: int) -> None:
         """Their node tells nothing any more: what they promised since is not known."""
         if self._schema is not None:
-            row = timing.ends_unknown("", at)
+            row = grants.ends_unknown("", at)
             rows = [row | {"federate": federate} for federate in federates]
             self.waiting.add(pa.Table.from_pylist(rows, schema=self._schema))
 
@@ -56,8 +56,10 @@ class Grants:
         if ready is None:
             return
         order = [(name, "ascending") for name in ("at", "is_check", "node", "seq")]
-        for row in self._check.feed(ready.sort_by(order).combine_chunks()).to_pylist():
-            yield {"audit": "time", **row}
+        rows: list[Violation] = self._check.feed(ready.sort_by(order).combine_chunks()).to_pylist()
+        for row in rows:
+            row["audit"] = "time"
+            yield row
 
 
 class Scan:
@@ -65,7 +67,7 @@ class Scan:
 
     def __init__(self, orders: Sequence[str]) -> None:
         self._orders = tuple(orders)
-        self._scan = LogScan(causal.PATIENCE)
+        self._scan = LogScan(causal_log.PATIENCE)
         self.waiting = WaitingRows()
 
     def feed(self, table: pa.Table) -> None:
@@ -79,10 +81,22 @@ class Scan:
         last = int(arrow.numbers(ready, "epoch_ns").max())
         batch = ready.sort_by(order).combine_chunks()
         for late in self._scan.feed(*(arrow.numbers(batch, name) for name in _SCANNED)):
-            yield {"audit": "causal", **late._asdict(), "epoch_ns": last}
+            yield _told(late, last)
 
     def end(self) -> Iterator[Violation]:
         """Nobody writes any more: what still waits for something goes on without it."""
         for late in self._scan.end():
-            yield {"audit": "causal", **late._asdict(), "epoch_ns": 0}
-        self._scan = LogScan(causal.PATIENCE)
+            yield _told(late, 0)
+        self._scan = LogScan(causal_log.PATIENCE)
+
+
+def _told(late: LateMessage, at: int) -> Violation:
+    return {
+        "audit": "causal",
+        "federate": late.federate,
+        "source": late.source,
+        "message": late.message,
+        "after_source": late.after_source,
+        "after": late.after,
+        "epoch_ns": at,
+    }

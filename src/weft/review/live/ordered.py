@@ -31,7 +31,7 @@ class FederateSteps:
         self._before: dict[str, pa.Table] = {}  # by node: rows that say what was before
 
     def feed(self, node: str, table: pa.Table) -> Iterator[Violation]:
-        schema = arrow.schema_of(timing.STEPS.format(time=self._type))
+        schema = arrow.schema_of(timing.STEPPED.format(time=self._type))
         before = self._before.get(node, schema.empty_table())
         rows = timing.ordered(self._columns, table).cast(schema)
         whole = pa.concat_tables([before, rows]).combine_chunks()

@@ -209,8 +209,9 @@ def lives_of(parts: Sequence[RunPart]) -> list[RunPart]:
     return [RunPart(node, tuple(files)) for (node, _), files in found.items()]
 
 
-def rising(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    last = np.iinfo(np.int64).min
+def rising(tables: Iterator[pa.Table], since: int = np.iinfo(np.int64).min) -> Iterator[pa.Table]:
+    """`at` never falls, nor is it below `since`, which is where rows before these ended."""
+    last = since
     for table in tables:
         if len(table):
             at = np.maximum.accumulate(np.maximum(arrow.numbers(table, "at"), last))

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from weft_benchmarks import fedpro
-from weft_benchmarks.members import answer, cpu_of, member, tell
+from weft_benchmarks.crowds.members import answer, cpu_of, member, tell
 from weft_benchmarks.runner import Figures, say
 
 PROCESSES = 4  # that the federates of a crowd are in, at most

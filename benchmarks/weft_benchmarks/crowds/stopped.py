@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from weft_benchmarks import fedpro
-from weft_benchmarks.members import answer, cpu_of, member, tell
+from weft_benchmarks.crowds.members import answer, cpu_of, member, tell
 from weft_benchmarks.runner import COMPILED, PURE, Figures, say
 
 FEDERATES = 4

@@ -1,0 +1,87 @@
+"""Issue 21: grants of a recorded run, in pieces of the clock side by side, against one piece and brute force."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from review import oracle
+from review.simulation import Row, Simulation, number, plant, write
+from weft.review.audits import grants
+from weft.review.audits.context import Context
+from weft.review.kernels.timing import NOTHING_PROMISED, Promised
+from weft.review.spark.reading import open_for_review
+
+Key = tuple[Any, ...]
+
+
+def run_of(seed: int, commands: bool, resigned: bool) -> list[Row]:
+    rows = Simulation(seed, steps=150, nodes=1 + seed % 3).rows
+    chance = random.Random(seed)
+    for fault in ["early grant"] * 4:
+        plant(rows, fault, chance)
+    rows = number(sorted(rows, key=lambda row: row["epoch_ns"]), commands)
+    if resigned:
+        at = chance.choice(rows[len(rows) // 2 :])
+        left = {"kind": "resign", "federate": 1, "node": at["node"], "epoch_ns": at["epoch_ns"] + 1}
+        rows = sorted([*rows, {**at, **left, "service": None}], key=lambda row: row["epoch_ns"])
+        rows = number(rows, commands)
+    return rows
+
+
+def found_in(
+    folder: Path, rows: list[Row], size: int, slack: int, monkeypatch: pytest.MonkeyPatch
+) -> set[Key]:
+    context = Context(None, open_for_review(write(folder, rows, rows_per_file=10)), None, rows_per_part=size)
+    monkeypatch.setattr(Context, "grant_slack", slack)
+    assert (len(grants.log_of(context).pieces) > 1) == (size < 10**6)
+    batches = [batch for work in grants.works_of(context) for batch in work()]
+    told = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
+    assert len(told) == len(set(told))
+    return set(told)
+
+
+@pytest.mark.parametrize("slack", [0, 10**9])
+@pytest.mark.parametrize("size", [20, 45])
+def test_pieces_find_what_one_finds(
+    tmp_path: Path, size: int, slack: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Item 3: each grant once, with the same bound and the same federate; with clocks that differ, too."""
+    many = 0
+    for seed in range(6):
+        rows = run_of(seed, seed % 2 == 0, seed % 3 == 0)
+        one = found_in(tmp_path / f"one {seed}", rows, 10**6, slack, monkeypatch)
+        assert found_in(tmp_path / f"many {seed}", rows, size, slack, monkeypatch) == one
+        if not slack and seed % 3:
+            names = {(what, federate, node, seq) for what, federate, node, seq, *_ in one}
+            assert names <= oracle.early_grants(rows)
+        many += len(one)
+    assert many
+
+
+FEDERATES, COMMANDS = st.integers(1, 4), st.integers(0, 9)
+
+
+@st.composite
+def promised(draw: st.DrawFn) -> Promised:
+    """Of some rows."""
+    history: dict[int, list[tuple[int, Any]]] = {}
+    for who, command, time in draw(st.lists(st.tuples(FEDERATES, COMMANDS, st.integers(0, 99)), max_size=9)):
+        mine = history.setdefault(who, [])
+        if mine and mine[-1][0] == command:
+            mine.pop()
+        mine.append((command, time))
+    nodes = {who: draw(st.integers(0, 2)) for who in history}
+    return Promised(history, nodes, draw(st.dictionaries(FEDERATES, st.booleans(), max_size=4)))
+
+
+@given(promised(), promised(), promised())
+def test_what_pieces_change_composes_associatively(one: Promised, other: Promised, third: Promised) -> None:
+    """And a piece without requests and grants changes nothing."""
+    assert third.after(other.after(one)) == third.after(other).after(one)
+    assert one.after(NOTHING_PROMISED) == one == NOTHING_PROMISED.after(one)
