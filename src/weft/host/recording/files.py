@@ -165,14 +165,14 @@ def node_file(folder: Path, node: str) -> Path:
     return folder / "nodes" / f"{quote(node, safe='')}.json"
 
 
-def idle_file(folder: Path, node: str) -> Path:
-    """Its time (mtime) says up to when everything that happened at the node is in its files."""
-    return folder / "nodes" / f"{quote(node, safe='')}.idle"
+def idle_name(node: str) -> str:
+    """In the run's folder.  The file's time (mtime) says up to when everything that happened at the node is in files."""
+    return f"nodes/{quote(node, safe='')}.idle"
 
 
 def write_idle(folder: Path, node: str, until_ns: int) -> None:
     """Never with a time that is not meant, however short."""
-    path = idle_file(folder, node)
+    path = folder / idle_name(node)
     try:
         os.utime(path, ns=(until_ns, until_ns))
     except FileNotFoundError:

@@ -23,9 +23,11 @@ from typing import IO, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from weft.host.files.private import make_private, private
+from weft.host.storage import Entry, Place
 from weft.model.json_types import JsonObject
 
 FOLDER = "manifest"
+SUFFIX = ".jsonl"
 VERSION = 1
 
 
@@ -84,7 +86,16 @@ class Manifest:
 
 def manifest_name(node: str, began_ns: int) -> str:
     """In the run's folder."""
-    return f"{FOLDER}/{quote(node, safe='')}-{began_ns}.jsonl"
+    return f"{FOLDER}/{quote(node, safe='')}-{began_ns}{SUFFIX}"
+
+
+def manifests_of(run: Place) -> dict[str, Entry]:
+    """By name; nobody has to open one to know whether it has grown."""
+    return {
+        one.place.name: one
+        for one in (run / FOLDER).entries()
+        if one.place.suffix == SUFFIX and not one.place.name.startswith(".")
+    }
 
 
 def checksum(data: Iterable[bytes | memoryview]) -> str:

@@ -128,7 +128,7 @@ def tell_promised(number: int, log: GrantLog) -> Iterator[pa.RecordBatch]:
     """What the piece changes."""
     (piece,) = log.pieces
     streams = [_ends(log, piece.end), *(_changes(log, node, piece.end) for node in piece.nodes)]
-    judging = _GrantJudge(log.time, {}, log.nodes)
+    judging = GrantJudge(log.time, {}, log.nodes)
     for table in merged(streams):
         judging.feed(table)
     yield from telling(number, judging.promised())
@@ -146,7 +146,7 @@ def judge(log: GrantLog, gone: Gone, start: Promised) -> Iterator[pa.RecordBatch
             later = 0 if own == kernel.OWN_NODE else slack
             checks = read_node(node, names, partial(checks_of, log.columns, log.clocks, own), later)
             streams.append(within(checks, _later(piece.begin, later), _later(piece.end, later)))
-    judging = _GrantJudge(log.time, gone, log.nodes, start)
+    judging = GrantJudge(log.time, gone, log.nodes, start)
     for table in merged(streams):
         yield judging.feed(table)
 
@@ -269,12 +269,12 @@ def _stepped(columns: tuple[str, str], table: pa.Table, rows: Array, leaves: Arr
 
 def check_grants(time_name: str, gone: Gone, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Of rows in the order of the clock, batch by batch."""
-    judging = _GrantJudge(time_name, gone)
+    judging = GrantJudge(time_name, gone)
     for batch in batches:
         yield judging.feed(batch)
 
 
-class _GrantJudge:
+class GrantJudge:
     """What has been promised, and which grants are above that; fed with rows in the order of the clock."""
 
     def __init__(

@@ -37,6 +37,7 @@ class Following:
         """`began`: now, on the wall clock."""
         self.frontier = Frontier(began)
         self.rows = 0
+        self.newest_ns = 0  # the time of the newest row
         self.counts: dict[str, int] = {}
         self._orders = tuple(orders)
         self._members = Members(time_column)
@@ -56,6 +57,7 @@ class Following:
     def feed(self, table: pa.Table) -> list[Violation]:
         found: list[Violation] = []
         self.rows += len(table)
+        self.newest_ns = max(self.newest_ns, pc.max(table.column("epoch_ns")).as_py() or 0)
         for node in table.column("node").unique().to_pylist():
             mine = table.filter(pc.equal(table.column("node"), node)).combine_chunks()
             self.frontier.feed(node, mine)

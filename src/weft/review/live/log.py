@@ -1,37 +1,22 @@
 """What must be looked at in one order of all nodes: grants, and causal order where no vectors were recorded.
 
-The same functions that the review gives to Spark; they read batches until there are no more, and here there is always one
-more: when everybody has got that far.
+The same kernels that the review gives to Spark, fed when everybody has got that far.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 
 import pyarrow as pa
 
 from weft.review.audits import causal_log, grants, pick
 from weft.review.kernels import arrow
+from weft.review.kernels.log_scan import LateMessage, LogScan
 from weft.review.kernels.records import Violation
 from weft.review.kernels.timing import NEAR, Departed
 from weft.review.live.columns import WaitingRows
-from weft.review.spark.tasks import OfBatches
 
-
-class _Endless:
-    """A function of an iterator of batches, one answer for each, as something that is fed."""
-
-    def __init__(self, function: OfBatches) -> None:
-        self._given: deque[pa.Table | None] = deque()
-        self._answers = function(iter(self._given.popleft, None))
-
-    def feed(self, batch: pa.Table | None) -> list[Violation]:
-        """None: that was the last one."""
-        self._given.append(batch)
-        found: list[Violation] = next(self._answers).to_pylist()
-        return found
+_SCANNED = ("is_send", "federate", "source", "message", "fan_out", "epoch_ns")
 
 
 class Grants:
@@ -40,7 +25,7 @@ class Grants:
     def __init__(self, time_column: str, lookahead_column: str) -> None:
         self._columns = (time_column, lookahead_column)
         self._gone: dict[int, Departed] = {}
-        self._check = _Endless(partial(grants.check_grants, arrow.time_type(time_column), self._gone))
+        self._check = grants.GrantJudge(arrow.time_type(time_column), self._gone)
         self._schema: pa.Schema | None = None
         self.waiting = WaitingRows()
 
@@ -71,8 +56,10 @@ class Grants:
         if ready is None:
             return
         order = [(name, "ascending") for name in ("at", "is_check", "node", "seq")]
-        for row in self._check.feed(ready.sort_by(order).combine_chunks()):
-            yield {"audit": "time", **row}
+        rows: list[Violation] = self._check.feed(ready.sort_by(order).combine_chunks()).to_pylist()
+        for row in rows:
+            row["audit"] = "time"
+            yield row
 
 
 class Scan:
@@ -80,7 +67,7 @@ class Scan:
 
     def __init__(self, orders: Sequence[str]) -> None:
         self._orders = tuple(orders)
-        self._scan = _Endless(partial(causal_log.scan, patience=causal_log.PATIENCE))
+        self._scan = LogScan(causal_log.PATIENCE)
         self.waiting = WaitingRows()
 
     def feed(self, table: pa.Table) -> None:
@@ -92,11 +79,24 @@ class Scan:
             return
         order = [(name, "ascending") for name in ("epoch_ns", "node", "seq")]
         last = int(arrow.numbers(ready, "epoch_ns").max())
-        for row in self._scan.feed(ready.sort_by(order).combine_chunks()):
-            yield {"audit": "causal", **row, "epoch_ns": last}
+        batch = ready.sort_by(order).combine_chunks()
+        for late in self._scan.feed(*(arrow.numbers(batch, name) for name in _SCANNED)):
+            yield _told(late, last)
 
     def end(self) -> Iterator[Violation]:
         """Nobody writes any more: what still waits for something goes on without it."""
-        for row in self._scan.feed(None):
-            yield {"audit": "causal", **row, "epoch_ns": 0}
-        self._scan = _Endless(partial(causal_log.scan, patience=causal_log.PATIENCE))
+        for late in self._scan.end():
+            yield _told(late, 0)
+        self._scan = LogScan(causal_log.PATIENCE)
+
+
+def _told(late: LateMessage, at: int) -> Violation:
+    return {
+        "audit": "causal",
+        "federate": late.federate,
+        "source": late.source,
+        "message": late.message,
+        "after_source": late.after_source,
+        "after": late.after,
+        "epoch_ns": at,
+    }

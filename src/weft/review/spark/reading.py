@@ -6,7 +6,7 @@ held against the run: findings that say "something is not there" count as unsure
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
@@ -41,6 +41,11 @@ FLOAT_TIME = "HLAfloat64Time"
 ROWS_PER_BATCH = 1 << 16
 
 
+def time_column_of(info: Mapping[str, object]) -> str:
+    """Of what `run.json` says: the column of rows that logical time is in."""
+    return "time_float" if info.get("time") == FLOAT_TIME else "time_int"
+
+
 @dataclass(frozen=True)
 class Opened:
     """A run, checked: what there is to review and what is to be said about it first."""
@@ -54,7 +59,7 @@ class Opened:
 
     @property
     def time_column(self) -> str:
-        return "time_float" if self.run.info.get("time") == FLOAT_TIME else "time_int"
+        return time_column_of(self.run.info)
 
     @property
     def lookahead_column(self) -> str:
