@@ -141,6 +141,10 @@ def judge(log: GrantLog, gone: Gone, start: Promised) -> Iterator[pa.RecordBatch
     until = _later(piece.end, slack)
     streams = [_ends(log, until)]
     for node in piece.nodes:
+        if not slack:
+            both = read_node(node, names, partial(_changes_and_checks, log.columns, log.clocks))
+            streams.append(within(both, piece.begin, piece.end))
+            continue
         streams.append(_changes(log, node, until))
         for own in compared(slack):
             later = 0 if own == kernel.OWN_NODE else slack
@@ -158,6 +162,12 @@ def _later(at: int, slack: int) -> int:
 def _changes(log: GrantLog, node: NodeRows, until: int) -> Iterator[pa.Table]:
     names = (*STEPPED, *log.columns)
     return within(read_node(node, names, partial(changes_of, log.columns)), log.pieces[0].begin, until)
+
+
+def _changes_and_checks(columns: tuple[str, str], clocks: Clocks, table: pa.Table) -> pa.Table:
+    """Where all clocks are one, files are read once for both."""
+    both = pa.concat_tables([changes_of(columns, table), checks_of(columns, clocks, 0, table)])
+    return both.take(np.lexsort((arrow.numbers(both, "late", False), arrow.numbers(both, "seq"))))
 
 
 def _ends(log: GrantLog, until: int) -> Iterator[pa.Table]:
