@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,6 @@ MISSES_PER_S = 5
 
 def measure_follow(session: Any, rate: int, seconds: float, say: Callable[[str], None]) -> dict[str, Any]:
     """Lags in seconds: of rows, and of findings, from when they happened to when they were told."""
-    from weft.review.follow import Follower, Streaming
     from weft_benchmarks.testbed.synthetic import SyntheticPlan, make_run
 
     with tempfile.TemporaryDirectory(prefix="weft-bench-") as name:
@@ -44,51 +43,48 @@ def measure_follow(session: Any, rate: int, seconds: float, say: Callable[[str],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(),
         ) as process:  # fmt: skip
             try:
-                found = _follow(process, run, session, say, Follower, Streaming)
+                found = _follow(process, run, session, say)
             except BaseException:
                 process.kill()
                 raise
         return found
 
 
-def _follow(
-    process: Any,
-    run: Path,
-    session: Any,
-    say: Callable[[str], None],
-    follower_class: Any,
-    streaming_class: Any,
-) -> dict[str, Any]:
+def _follow(process: Any, run: Path, session: Any, say: Callable[[str], None]) -> dict[str, Any]:
+    from weft.host.storage import place_of
+    from weft.review.follow.query import Streaming
+
     _heard(process, "ready")
-    told: list[tuple[dict[str, Any], int]] = []
-    follower = follower_class(
-        run, lambda findings: told.extend((one, time.time_ns()) for one in findings), ("RO", "CO", "CT")
-    )
+    told: list[tuple[Any, int]] = []
+
+    def tell(_: str, findings: Sequence[Any]) -> None:
+        told.extend((one, time.time_ns()) for one in findings)
+
+    place = place_of(run)
     most = 0
-    with streaming_class(session, follower) as streaming:
-        while follower.progress.rows < PRELUDE:
+    with Streaming(session, [place], ("RO", "CO", "CT"), tell) as streaming:
+        while place.address not in streaming.standings():
             streaming.wait()
-        before = len(follower.progress.steps)
+        before = len(streaming.standings()[place.address].steps)
         process.stdin.write("go\n")
         process.stdin.flush()
         with Meter() as meter:
-            while not follower.is_over():
+            while not (standing := streaming.standings()[place.address]).told.over:
                 streaming.wait()
-                follower.look({})
-                most = max(most, follower.audits.waiting)
-                say(f"following: {follower.progress.rows:,} rows, lag {follower.progress.lag_s:.1f} s")
+                most = max(most, standing.told.waiting)
+                say(f"following: {standing.told.rows:,} rows, lag {standing.lag_s:.1f} s")
     written = json.loads(_heard(process, "{"))
     strange = [one for one, _ in told if one["audit"] != "deadlines"]
     if strange or len(told) != written["misses"]:
         raise RuntimeError(
             f"{len(told)} findings in a run with {written['misses']} misses; strange: {strange[:3]}"
         )
-    lags = np.concatenate([_lags(step) for step in list(follower.progress.steps)[before:]])
+    lags = np.concatenate([_lags(step) for step in list(standing.steps)[before:]])
     findings = np.array([at - (one["at_ns"] + BOOT) for one, at in told]) / 1e9
     return {
-        "rows": int(follower.progress.rows),
+        "rows": int(standing.told.rows),
         "rows_per_s": round(written["rows"] / written["seconds"]),
-        "batches": len(follower.progress.steps) - before,
+        "batches": len(standing.steps) - before,
         "lag_s": _figures(lags),
         "finding_lag_s": _figures(findings),
         "floor_s": _figures(np.array(written["waited"])),
@@ -129,7 +125,9 @@ def writer() -> None:
 class _Writer:
     def __init__(self, made: Path, run: Path, rate: float) -> None:
         from weft.host.recording.files import NodeFiles
+        from weft.host.recording.manifest import ManifestWriter
         from weft.host.recording.runs import open_run
+        from weft.recorder import VERSION
 
         there = open_run(made)
         info = dict(there.info)
@@ -139,11 +137,14 @@ class _Writer:
         self._first = int(epoch.min())
         self._scale = len(rows) / rate * 1e9 / (int(epoch.max()) - self._first)
         self._tables, self._files, self._at = [], [], []
+        self._manifests: list[ManifestWriter] = []
         for node in sorted(there.nodes):
             mask = np.asarray(rows.column("node").to_numpy(zero_copy_only=False) == node)
             self._tables.append(rows.filter(mask).drop_columns(["node"]))
             self._at.append((epoch[mask] - self._first) * self._scale)
-            self._files.append(NodeFiles(run, node, time.time_ns(), info))
+            began = time.time_ns()
+            self._files.append(NodeFiles(run, node, began, info))
+            self._manifests.append(ManifestWriter(run, run.name, node, began, VERSION))
         self._done = [0] * len(self._files)
         self.waited: list[float] = []
         self.misses = 0
@@ -195,7 +196,7 @@ class _Writer:
         for name, column in columns.items():
             table = table.set_column(table.column_names.index(name), name, column)
         files = self._files[node]
-        files.write_rows(table.cast(files.schema))
+        self._put(node, table.cast(files.schema))
         self._done[node] = until
         if first:
             self.waited += ((time.time_ns() - epoch) / 1e9).tolist()
@@ -210,14 +211,34 @@ class _Writer:
             self.misses += int(late.sum())
         return late
 
+    def _put(self, node: int, table: Any) -> None:
+        """One more file, and its line in the manifest."""
+        import pyarrow.compute as pc
+
+        from weft.host.recording.manifest import ListedFile, checksum
+        from weft.recorder import VERSION
+
+        files = self._files[node]
+        path = files.write_rows(table)
+        data = path.read_bytes()
+        seq, epoch = (pc.min_max(table[name]).as_py() for name in ("seq", "epoch_ns"))
+        spans = (seq["min"], seq["max"], epoch["min"], epoch["max"])
+        name = path.relative_to(files.folder).as_posix()
+        self._manifests[node].add(
+            ListedFile(name, len(table), *spans, len(data), checksum([data]), VERSION, 0)
+        )
+
     def _end(self, node: int) -> None:
         import pyarrow as pa
+
+        from weft.host.recording.manifest import ManifestEnd
 
         files = self._files[node]
         row = dict.fromkeys(files.schema.names)
         now = time.time_ns()
         last = self._tables[node].column("seq")[-1].as_py()
         row |= {"kind": "stop", "federate": 0, "seq": last + 1, "epoch_ns": now, "mono_ns": now - BOOT}
-        files.write_rows(pa.Table.from_pylist([row], schema=files.schema))
+        self._put(node, pa.Table.from_pylist([row], schema=files.schema))
+        self._manifests[node].end(ManifestEnd(now, files.files, last + 1, 0))
         files.write_node({"node": files.node, "began_ns": self._began, "ended_ns": now, "rows": last + 1,
                           "dropped": 0, "others": []})  # fmt: skip

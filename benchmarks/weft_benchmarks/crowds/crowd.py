@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from weft_benchmarks import fedpro
 from weft_benchmarks.crowds.members import answer, cpu_of, member, tell
@@ -34,7 +35,8 @@ def crowd(port: int, count: int, messages: int, size: int) -> None:
     by_socket = {}
     for one in joined:
         one[0].subscribe_interaction_class(one[2])
-        by_socket[one[0].connection._stream.socket.fileno()] = one
+        connection: Any = one[0].connection
+        by_socket[connection._stream.socket.fileno()] = one
     for number in by_socket:
         poll.register(number, select.EPOLLIN)
     print("ready", flush=True)

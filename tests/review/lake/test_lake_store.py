@@ -177,6 +177,11 @@ def _look(lake: ParquetLake, known: dict[Key, int], doing: dict[Key, int]) -> di
     return seen
 
 
+def first(before: Callable[[], None], then: Callable[..., object], *arguments: object) -> None:
+    before()
+    then(*arguments)
+
+
 def _killed_after(patience: int | None, do: Callable[[], object], look: Callable[[], object]) -> bool:
     counted = 0
     write, remove = Place.write, Place.remove
@@ -189,8 +194,8 @@ def _killed_after(patience: int | None, do: Callable[[], object], look: Callable
         counted += 1
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Place, "write", lambda place, data: (before(), write(place, data)))
-        patch.setattr(Place, "remove", lambda place: (before(), remove(place)))
+        patch.setattr(Place, "write", lambda place, data: first(before, write, place, data))
+        patch.setattr(Place, "remove", lambda place: first(before, remove, place))
         try:
             do()
         except Killed:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from weft.cli.analyse import review_many
+from weft.cli.analyse import review_follow, review_many
 from weft.cli.analyse.run_reviews import keep_result
 from weft.cli.analyse.tune import advice_lines, say
 from weft.cli.arguments import Commands, add_master, whole
@@ -80,6 +80,11 @@ def register(commands: Commands) -> None:
         action="store_true",
         help="while the run is being written: tell what is found as it comes, until the run ends or Ctrl-C",
     )
+    parser.add_argument(
+        "--checkpoint",
+        metavar="FOLDER",
+        help="with --follow: where it is kept how far it has come, so that the same command goes on there (default: nowhere)",
+    )
     review_many.add_flags(parser)
     parser.set_defaults(func=run)
 
@@ -102,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.follow and arguments.verify:
         raise SettingsError("--verify is for a run that has ended: leave out --follow")
     if not review_many.is_one_run(arguments):
-        return review_many.run_many(arguments)
+        return review_follow.follow_many(arguments) if arguments.follow else review_many.run_many(arguments)
     return run_one(arguments, arguments.run[0])
 
 
@@ -240,7 +245,17 @@ def followed(arguments: argparse.Namespace, path: str, whole: dict[str, bool]) -
         lines = map(json.dumps, findings) if arguments.json else as_lines(findings, arguments.witnesses)
         print("\n".join(lines), flush=True)
 
-    return follow(path, arguments.master, say, tell, arguments.witnesses, arguments.orders, **whole)
+    checkpoint = review_follow.checkpoint_of(arguments)
+    return follow(
+        path,
+        arguments.master,
+        say,
+        tell,
+        arguments.witnesses,
+        arguments.orders,
+        checkpoint=checkpoint,
+        **whole,
+    )
 
 
 def as_lines(findings: Sequence[Mapping[str, object]], most: int) -> list[str]:

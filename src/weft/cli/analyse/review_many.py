@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 EXITS = {"ok": 0, "violated": 1, "failed": 2, "inconclusive": 3}
 FORMATS = ("parquet", "delta")
-ONE_RUN_ONLY = ("html", "follow")
+ONE_RUN_ONLY = ("html",)
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

@@ -21,7 +21,7 @@ from weft.host.recording.files import RUN_FILE, NodeInfo, RunInfo
 from weft.host.recording.manifest import FOLDER, Manifest, read_manifest
 from weft.host.recording.row_files import RowFile, described, file_place, newer_schema
 from weft.host.recording.run import Run, read_description
-from weft.host.storage import Entry, Place
+from weft.host.storage import Place, StoredEntry
 from weft.recorder import VERSION
 
 AT_ONCE = 16  # files of a store that are looked into at once: each is a request or two, for which one waits
@@ -41,7 +41,7 @@ class Difference(NamedTuple):
     """Rows that are missing by it."""
 
 
-def plan(path: Place) -> tuple[Run, list[Entry]]:
+def plan(path: Place) -> tuple[Run, list[StoredEntry]]:
     """A run with the files that its manifests list, and those that somebody has to look into."""
     run = Run(path)
     run.info = read_description(run, path / RUN_FILE, RunInfo)
@@ -51,7 +51,7 @@ def plan(path: Place) -> tuple[Run, list[Entry]]:
     broken = _read_manifests(run)
     for manifest in run.manifests:
         run.files += _listed_by(run, manifest)
-    unlisted: list[Entry] = []
+    unlisted: list[StoredEntry] = []
     for entry in (path / "rows").entries():
         node = unquote(entry.place.name.removeprefix("node="))
         if entry.place.name.startswith("node=") and (node in broken or not _is_told_whole(run, node)):
@@ -110,7 +110,7 @@ def _is_told_whole(run: Run, node: str) -> bool:
     )
 
 
-def _unlisted_in(run: Run, folder: Place, node: str) -> list[Entry]:
+def _unlisted_in(run: Run, folder: Place, node: str) -> list[StoredEntry]:
     listed = {file.path.name for file in run.files if file.node == node}
     found = []
     for entry in folder.entries():
@@ -129,7 +129,7 @@ def _temporary(place: Place) -> str:
 # What no manifest lists
 
 
-def add_files(run: Run, entries: Sequence[Entry], known: Mapping[Place, RowFile]) -> None:
+def add_files(run: Run, entries: Sequence[StoredEntry], known: Mapping[Place, RowFile]) -> None:
     """As their footers say; what cannot be read becomes a trouble."""
     fresh = look_into([entry.place for entry in entries if entry.place not in known])
     found = []
@@ -233,7 +233,7 @@ def look_over(run: Run) -> list[Difference]:
     ]
 
 
-def _is_of_rows(entry: Entry) -> bool:
+def _is_of_rows(entry: StoredEntry) -> bool:
     return entry.place.parent.name.startswith("node=")
 
 
@@ -241,7 +241,7 @@ def _is_whole(place: Place) -> bool:
     return not place.name.startswith(".")
 
 
-def _has_changed(file: RowFile, there: Mapping[Place, Entry]) -> bool:
+def _has_changed(file: RowFile, there: Mapping[Place, StoredEntry]) -> bool:
     entry = there.get(file.path)
     return entry is not None and entry.bytes != file.bytes
 

@@ -23,7 +23,7 @@ from typing import IO, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from weft.host.files.private import make_private, private
-from weft.host.storage import Entry, Place
+from weft.host.storage import Place, StoredEntry
 from weft.model.json_types import JsonObject
 
 FOLDER = "manifest"
@@ -89,7 +89,7 @@ def manifest_name(node: str, began_ns: int) -> str:
     return f"{FOLDER}/{quote(node, safe='')}-{began_ns}{SUFFIX}"
 
 
-def manifests_of(run: Place) -> dict[str, Entry]:
+def manifests_of(run: Place) -> dict[str, StoredEntry]:
     """By name; nobody has to open one to know whether it has grown."""
     return {
         one.place.name: one

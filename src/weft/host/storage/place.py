@@ -38,7 +38,7 @@ class StorageError(WeftError):
     """A place cannot be reached; the message names it and what to do."""
 
 
-class Entry(NamedTuple):
+class StoredEntry(NamedTuple):
     """What lies in a folder."""
 
     place: Place
@@ -131,14 +131,14 @@ class Place:
         found = self._look()
         return found is not None and found.is_folder
 
-    def entry(self) -> Entry:
+    def entry(self) -> StoredEntry:
         """Size and time; raises FileNotFoundError."""
         found = self._look()
         if found is None:
             raise FileNotFoundError(2, "there is no such file", str(self))
         return found
 
-    def _look(self) -> Entry | None:
+    def _look(self) -> StoredEntry | None:
         local = self.local
         if local is None:
             return _entry(self, self._store().get_file_info(self._key))
@@ -146,17 +146,17 @@ class Place:
             told = local.stat()
         except (FileNotFoundError, NotADirectoryError):
             return None
-        return Entry(self, local.is_dir(), told.st_size, told.st_mtime_ns)
+        return StoredEntry(self, local.is_dir(), told.st_size, told.st_mtime_ns)
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[StoredEntry]:
         """What lies in this folder, by name; nothing if it is not there."""
         return sorted(self._listed(recursive=False), key=lambda entry: entry.place.name)
 
-    def files(self) -> list[Entry]:
+    def files(self) -> list[StoredEntry]:
         """All files below this folder, at whatever depth."""
         return sorted(one for one in self._listed(recursive=True) if not one.is_folder)
 
-    def _listed(self, recursive: bool) -> Iterator[Entry]:
+    def _listed(self, recursive: bool) -> Iterator[StoredEntry]:
         local = self.local
         if local is not None:
             yield from _listed_here(local, recursive)
@@ -315,13 +315,13 @@ def _hidden(base: str) -> str:
     return scheme + separator + authority.rpartition("@")[2]
 
 
-def _entry(place: Place, info: fs.FileInfo) -> Entry | None:
+def _entry(place: Place, info: fs.FileInfo) -> StoredEntry | None:
     if not info.type:  # FileType.NotFound
         return None
-    return Entry(place, not info.is_file, info.size or 0, info.mtime_ns or 0)
+    return StoredEntry(place, not info.is_file, info.size or 0, info.mtime_ns or 0)
 
 
-def _listed_here(folder: Path, recursive: bool) -> Iterator[Entry]:
+def _listed_here(folder: Path, recursive: bool) -> Iterator[StoredEntry]:
     try:
         found = list(os.scandir(folder))
     except (FileNotFoundError, NotADirectoryError):
@@ -332,7 +332,7 @@ def _listed_here(folder: Path, recursive: bool) -> Iterator[Entry]:
         except FileNotFoundError:  # it was a draft
             continue
         is_folder = one.is_dir()
-        yield Entry(Place(one.path), is_folder, told.st_size, told.st_mtime_ns)
+        yield StoredEntry(Place(one.path), is_folder, told.st_size, told.st_mtime_ns)
         if recursive and is_folder:
             yield from _listed_here(Path(one.path), recursive)
 

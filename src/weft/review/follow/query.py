@@ -6,8 +6,10 @@ import json
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -41,6 +43,8 @@ class Standing:
     lag_s: float = 0.0
     """From its newest row to when that was judged, when rows came last."""
     shown: dict[str, list[Violation]] = field(default_factory=dict)
+    steps: deque[tuple[int, int, int, int]] = field(default_factory=partial(deque, maxlen=10_000))
+    """Of the last batches: rows, times of the newest before and now, when they were judged (ns)."""
 
 
 class Streaming:
@@ -125,8 +129,10 @@ class Streaming:
     def _note(self, run: str, told: Told, findings: list[Violation], now: int) -> None:
         before = self._standings.get(run)
         standing = self._standings[run] = Standing(told) if before is None else before
-        if before is None or told.rows > before.told.rows:
-            standing.lag_s = (now - told.newest_ns) / 1e9 if told.rows else 0.0
+        known = Told(0, told.newest_ns, 0, 0, {}, [], False) if before is None else before.told
+        if told.rows > known.rows:
+            standing.lag_s = (now - told.newest_ns) / 1e9
+            standing.steps.append((told.rows - known.rows, known.newest_ns, told.newest_ns, now))
         standing.told = told
         for finding in findings:
             shown = standing.shown.setdefault(finding["audit"], [])

@@ -11,14 +11,14 @@ import json
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from weft.host.processes import is_alive
+from weft.host.processes import ProcessInfo, is_alive
 from weft.host.recording.files import RUN_FILE, folder_name
 from weft.host.recording.manifest import FOLDER as MANIFESTS
 from weft.host.recording.manifest import read_manifest
 from weft.host.recording.runs import find_runs
-from weft.host.storage import Entry, Place, place_of
+from weft.host.storage import Place, StoredEntry, place_of
 from weft.review.errors import ReviewError
 
 ROWS, NODES, IDLE = "rows", "nodes", ".idle"
@@ -95,7 +95,7 @@ def look(place: Place, now: float | None = None) -> FoundRun:
     )
 
 
-def _room(place: Place, entry: Entry) -> str:
+def _room(place: Place, entry: StoredEntry) -> str:
     return entry.place.below(place).partition("/")[0]
 
 
@@ -107,7 +107,7 @@ def _json(place: Place) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _state(place: Place, files: Sequence[Entry]) -> str:
+def _state(place: Place, files: Sequence[StoredEntry]) -> str:
     digest = hashlib.sha256()
     for entry in files:
         name, room = entry.place.below(place), _room(place, entry)
@@ -128,7 +128,7 @@ def _bytes(place: Place) -> bytes:
         return b""
 
 
-def _rows(place: Place, files: Sequence[Entry], nodes: Sequence[dict[str, Any]]) -> int:
+def _rows(place: Place, files: Sequence[StoredEntry], nodes: Sequence[dict[str, Any]]) -> int:
     """As manifests say, or nodes that ended; else guessed by the size of files."""
     listed = sum(_listed(entry.place) for entry in files if _room(place, entry) == MANIFESTS)
     told = sum(int(one.get("rows") or 0) for one in nodes)
@@ -145,10 +145,10 @@ def _listed(place: Place) -> int:
         return 0
 
 
-def _going_on(place: Place, files: Sequence[Entry], nodes: Sequence[dict[str, Any]], now: float) -> str:
+def _going_on(place: Place, files: Sequence[StoredEntry], nodes: Sequence[dict[str, Any]], now: float) -> str:
     """Of a node on another machine one sees only whether anything came lately."""
     open_nodes = [one for one in nodes if one.get("ended_ns") is None]
-    alive = [is_alive(one.get("process") or {}) for one in open_nodes]
+    alive = [is_alive(cast("ProcessInfo", one.get("process") or {})) for one in open_nodes]
     names = ", ".join(sorted(str(one.get("node", "?")) for one in open_nodes))
     if True in alive:
         return f"{names} still writing"

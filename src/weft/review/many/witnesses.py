@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,8 +32,8 @@ Row = dict[str, object]
 def witness_rows(context: Context, violations: Sequence[Row], names: Mapping[int, str]) -> list[Row]:
     if not violations:
         return []
-    messages = {key for one in violations for key in _messages(one)}
-    places = {(one["node"], one["seq"]) for one in violations if one.get("seq") is not None}
+    messages: set[Any] = {key for one in violations for key in _messages(one)}
+    places: set[Any] = {(one["node"], one["seq"]) for one in violations if one.get("seq") is not None}
     time = context.opened.time_column
     works = [partial(_named_rows, part, time, messages, places) for part in context.parts]
     rows = spread(context.session, works, FOUND).toArrow().to_pylist()

@@ -8,6 +8,7 @@ A folder may have a thousand runs that ended long ago: those that had ended when
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -58,7 +59,9 @@ def lines_after(run: Place, name: str, begin: int) -> list[ManifestLine]:
     end = begin
     for line in data.split(b"\n")[:-1]:
         end += len(line) + 1
-        found.append(ManifestLine(name, end, line.decode("utf-8")))
+        with contextlib.suppress(ValueError):  # half a line, from a full disk
+            json.loads(line)
+            found.append(ManifestLine(name, end, line.decode("utf-8")))
     return found
 
 
