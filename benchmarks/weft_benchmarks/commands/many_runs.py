@@ -56,13 +56,13 @@ def measure(runs: int, rows: int, master: str) -> dict[str, Any]:
 def _reviewed(top: Path, session: Any) -> dict[str, Any]:
     from weft.review.lake.store import ParquetLake
     from weft.review.many.finding import look, runs_below
-    from weft.review.many.judging import Wanted
+    from weft.review.many.judging import WantedReview
     from weft.review.many.reviewing import review_many
 
     with measured.Meter() as meter:
         runs = [look(place) for place in runs_below([str(top)])]
         lake = ParquetLake(place_of(top / "lake"))
-        found = review_many(runs, lake, Wanted(), session=session, say=say)
+        found = review_many(runs, lake, WantedReview(), session=session, say=say)
     if found.worst != "ok":
         raise RuntimeError(f"a run in which nothing is wrong was {found.worst}")
     return meter.figures() | {"new": sum(not result.known for result in found.results)}

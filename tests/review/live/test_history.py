@@ -21,7 +21,7 @@ from weft.host.recording.manifest import FOLDER
 from weft.host.storage import place_of
 from weft.review.kernels.records import Violation
 from weft.review.live import frontier, history
-from weft.review.live.history import History, Knowing, LiveRun, ReadLine
+from weft.review.live.history import Knowing, LiveRun, ReadLine, RunHistory
 
 ORDERS = ("RO", "CO", "CT")
 SECOND = 1_000_000_000
@@ -37,8 +37,8 @@ def lines_of(run: Path) -> dict[str, list[ReadLine]]:
     return found
 
 
-def fresh(run: Path) -> History:
-    return History(str(run), "time_int", ORDERS, 0)
+def fresh(run: Path) -> RunHistory:
+    return RunHistory(str(run), "time_int", ORDERS, 0)
 
 
 @pytest.fixture(scope="module")

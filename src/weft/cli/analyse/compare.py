@@ -15,7 +15,7 @@ from weft.host.storage import place_of
 from weft.model.errors import SettingsError
 
 if TYPE_CHECKING:
-    from weft.review.compare.comparing import Bounds
+    from weft.review.compare.comparing import ChangeBounds
     from weft.review.lake.store import Snapshot
 
 FAIL_ON = ("worse", "any", "never")
@@ -57,10 +57,10 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="FILE", help="also write it as one HTML page")
 
 
-def bounds_of(arguments: argparse.Namespace) -> Bounds:
-    from weft.review.compare.comparing import Bounds
+def bounds_of(arguments: argparse.Namespace) -> ChangeBounds:
+    from weft.review.compare.comparing import ChangeBounds
 
-    return Bounds(arguments.percent / 100, arguments.ms)
+    return ChangeBounds(arguments.percent / 100, arguments.ms)
 
 
 def snapshot_of(arguments: argparse.Namespace) -> Snapshot:

@@ -1,6 +1,6 @@
 """What differs between runs that were reviewed: two of them, two groups, or one after the other (docs/how-to/compare.md)."""
 
-from weft.review.compare.comparing import Comparison, Difference, compare
+from weft.review.compare.comparing import Comparison, RunDifference, compare
 from weft.review.compare.trending import Trend, TrendEvent, trend
 
-__all__ = ["Comparison", "Difference", "Trend", "TrendEvent", "compare", "trend"]
+__all__ = ["Comparison", "RunDifference", "Trend", "TrendEvent", "compare", "trend"]

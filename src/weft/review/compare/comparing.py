@@ -4,8 +4,8 @@ Runs are what is compared, as soon as there are some on both sides: how much one
 single runs nobody knows that; then intervals within each are compared, and it is said.
 
 Something differs if noise would hardly do it (`ALPHA`, for all questions together), if it is most of the figures that differ
-and not a few (`DELTA`), and if the change is large enough to be of interest (`Bounds`).  Violations need no statistics: one that
-was not there before is worse.
+and not a few (`DELTA`), and if the change is large enough to be of interest (`ChangeBounds`).  Violations need no statistics: one
+that was not there before is worse.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from weft.review.compare.figures import (
     MORE_IS_WORSE,
     TRAFFIC,
     VIOLATIONS,
-    Figures,
     RunRow,
     Subject,
+    SubjectFigures,
     figures_of,
 )
 from weft.review.kernels.differences import Contrast, Values, adjusted, contrast, independent
@@ -39,7 +39,7 @@ ENOUGH_INTERVALS = 8
 WORSE, BETTER, CHANGED = "worse", "better", "changed"
 
 
-class Bounds(NamedTuple):
+class ChangeBounds(NamedTuple):
     """Changes up to these are of no interest."""
 
     ratio: float = 0.1
@@ -47,7 +47,7 @@ class Bounds(NamedTuple):
     """Of latencies and waits."""
 
 
-class Difference(NamedTuple):
+class RunDifference(NamedTuple):
     subject: Subject
     verdict: str
     before: float
@@ -71,14 +71,14 @@ class Comparison:
     after: list[RunRow]
     by: str
     """runs or intervals: what was compared."""
-    differences: list[Difference] = field(default_factory=list)
+    differences: list[RunDifference] = field(default_factory=list)
     """Those that are more than noise, the worst first."""
     compared: int = 0
     """Subjects in all."""
     notes: list[str] = field(default_factory=list)
 
     @property
-    def worse(self) -> list[Difference]:
+    def worse(self) -> list[RunDifference]:
         return [one for one in self.differences if one.verdict == WORSE]
 
 
@@ -95,7 +95,7 @@ def compare(
     snapshot: Snapshot,
     before: Sequence[RunRow],
     after: Sequence[RunRow],
-    bounds: Bounds = Bounds(),  # noqa: B008
+    bounds: ChangeBounds = ChangeBounds(),  # noqa: B008
 ) -> Comparison:
     figures = figures_of(snapshot, [*before, *after])
     by_runs = min(len(before), len(after)) >= ENOUGH_RUNS
@@ -126,7 +126,7 @@ def compare(
     return found
 
 
-def _sides(of: Figures, before: Sequence[RunRow], after: Sequence[RunRow]) -> tuple[Values, Values]:
+def _sides(of: SubjectFigures, before: Sequence[RunRow], after: Sequence[RunRow]) -> tuple[Values, Values]:
     one, other = (
         np.array([of.by_run[run.run] for run in runs if run.run in of.by_run], np.float64)
         for runs in (before, after)
@@ -134,12 +134,12 @@ def _sides(of: Figures, before: Sequence[RunRow], after: Sequence[RunRow]) -> tu
     return one, other
 
 
-def _intervals(of: Figures, runs: Sequence[RunRow]) -> Values:
+def _intervals(of: SubjectFigures, runs: Sequence[RunRow]) -> Values:
     parts = [independent(of.by_interval[run.run]) for run in runs if run.run in of.by_interval]
     return np.concatenate(parts) if parts else np.empty(0)
 
 
-def _counted(subject: Subject, before: Values, after: Values) -> list[Difference]:
+def _counted(subject: Subject, before: Values, after: Values) -> list[RunDifference]:
     """What should be none at all; in how many runs it is some, and how many in the mean of a run."""
     bad, worse = int((before > 0).sum()), int((after > 0).sum())
     many = len(before), len(after)
@@ -149,23 +149,23 @@ def _counted(subject: Subject, before: Values, after: Values) -> list[Difference
     if not bad or not worse:
         verdict = WORSE if worse else BETTER
         why = f"in {worse} of {many[1]} runs" if worse else f"was in {bad} of {many[0]} runs"
-        return [Difference(subject, verdict, *means, None, why, many)]
+        return [RunDifference(subject, verdict, *means, None, why, many)]
     told = contrast(before, after)
     if min(many) >= ENOUGH_RUNS and told.p <= ALPHA and abs(told.delta) >= DELTA:
-        return [Difference(subject, WORSE if told.delta > 0 else BETTER, *means, told, "", many)]
+        return [RunDifference(subject, WORSE if told.delta > 0 else BETTER, *means, told, "", many)]
     return []
 
 
-def _one_sided(subject: Subject, before: Values, after: Values) -> list[Difference]:
+def _one_sided(subject: Subject, before: Values, after: Values) -> list[RunDifference]:
     """Traffic of a kind that one side has not; of what waits there is then no figure, which needs no other line."""
     if subject.kind != TRAFFIC or (not len(before) and not len(after)):
         return []
     why = "is new" if len(after) else "is gone"
     old, new = (float(np.median(side)) if len(side) else 0.0 for side in (before, after))
-    return [Difference(subject, CHANGED, old, new, None, why, (len(before), len(after)))]
+    return [RunDifference(subject, CHANGED, old, new, None, why, (len(before), len(after)))]
 
 
-def _single(subject: Subject, before: Values, after: Values) -> list[Difference]:
+def _single(subject: Subject, before: Values, after: Values) -> list[RunDifference]:
     """Figures that have no intervals, of too few runs to weigh: only what is beyond any doubt."""
     medians = float(np.median(before)), float(np.median(after))
     low, high = (before.max(), after.min()) if medians[1] > medians[0] else (after.max(), before.min())
@@ -173,10 +173,10 @@ def _single(subject: Subject, before: Values, after: Values) -> list[Difference]
     if not apart:
         return []
     verdict = _direction(subject, medians[1] - medians[0])
-    return [Difference(subject, verdict, *medians, None, "far apart", (len(before), len(after)))]
+    return [RunDifference(subject, verdict, *medians, None, "far apart", (len(before), len(after)))]
 
 
-def _beyond_noise(weighed: Sequence[_Weighed], bounds: Bounds) -> list[Difference]:
+def _beyond_noise(weighed: Sequence[_Weighed], bounds: ChangeBounds) -> list[RunDifference]:
     found = []
     for one, p in zip(weighed, adjusted([one.contrast.p for one in weighed]), strict=True):
         told = one.contrast._replace(p=p)
@@ -184,11 +184,11 @@ def _beyond_noise(weighed: Sequence[_Weighed], bounds: Bounds) -> list[Differenc
         if p <= ALPHA and abs(told.delta) >= DELTA and is_large(one.subject, told, medians[0], bounds):
             verdict = _direction(one.subject, told.shift)
             many = len(one.before), len(one.after)
-            found.append(Difference(one.subject, verdict, *medians, told, "", many))
+            found.append(RunDifference(one.subject, verdict, *medians, told, "", many))
     return found
 
 
-def is_large(subject: Subject, told: Contrast, before: float, bounds: Bounds) -> bool:
+def is_large(subject: Subject, told: Contrast, before: float, bounds: ChangeBounds) -> bool:
     """By what it is at least, as far as that is known."""
     least = 0.0 if told.low <= 0 <= told.high else min(abs(told.low), abs(told.high))
     if subject.unit == "ms" and least < bounds.ms:
@@ -204,6 +204,6 @@ def _direction(subject: Subject, shift: float) -> str:
     return WORSE if shift > 0 else BETTER
 
 
-def _rank(one: Difference) -> tuple[int, int, float]:
+def _rank(one: RunDifference) -> tuple[int, int, float]:
     size = -abs(math.log(one.ratio)) if 0 < one.ratio < math.inf else -math.inf
     return (WORSE, CHANGED, BETTER).index(one.verdict), KINDS.index(one.subject.kind), size

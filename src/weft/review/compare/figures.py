@@ -51,7 +51,7 @@ class Subject(NamedTuple):
         return f"{self.what}: {self.measure}"
 
 
-class Figures(NamedTuple):
+class SubjectFigures(NamedTuple):
     """Of one subject."""
 
     by_run: dict[str, float]
@@ -67,11 +67,11 @@ def runs_of(snapshot: Snapshot) -> list[RunRow]:
     return sorted((RunRow(*(row[name] for name in names)) for row in rows), key=lambda one: one.start_ns)
 
 
-def figures_of(snapshot: Snapshot, runs: Iterable[RunRow]) -> dict[Subject, Figures]:
+def figures_of(snapshot: Snapshot, runs: Iterable[RunRow]) -> dict[Subject, SubjectFigures]:
     """All that the lake has of these runs; a run of which something is not there at all has no figure for it."""
     chosen = list(runs)
     keys = {one.key for one in chosen}
-    found: dict[Subject, Figures] = defaultdict(lambda: Figures({}, {}))
+    found: dict[Subject, SubjectFigures] = defaultdict(lambda: SubjectFigures({}, {}))
     seconds = _seconds(snapshot)
     for maker in (_latencies, _traffic, _violations, _deadlines, _data):
         for run, subject, value, intervals in maker(snapshot, keys, seconds):

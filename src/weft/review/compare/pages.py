@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from weft.drawing import Chart, ChartPoint, Graphic, Series, line_chart, style, svg
 from weft.recorder.timeline import TIPS, Table, html_table, page_style, page_text
 from weft.recorder.timeline.page import html_document
-from weft.review.compare.comparing import Comparison, Difference
+from weft.review.compare.comparing import Comparison, RunDifference
 from weft.review.compare.figures import Subject
 from weft.review.compare.told import certainty, change, day_and_time, figure, side, verdict
 from weft.review.compare.trending import ONCE, Trend, TrendEvent, TrendLine
@@ -43,7 +43,7 @@ def _facts(facts: dict[str, str]) -> Iterator[str]:
     yield from (f"<dt>{name}</dt><dd>{page_text(text)}</dd>" for name, text in facts.items())
 
 
-def _differences(differences: Sequence[Difference]) -> Iterator[str]:
+def _differences(differences: Sequence[RunDifference]) -> Iterator[str]:
     rows = [
         (
             one.verdict,
@@ -71,7 +71,7 @@ def trend_page(found: Trend) -> str:
         "</dl><main>",
         "<h2>What changes</h2>",
         *(_events(found.events) if found.events else ["<p>Nothing, by more than noise.</p>"]),
-        "<h2>Figures, run after run</h2>",
+        "<h2>SubjectFigures, run after run</h2>",
         *(
             _chart(line, [one for one in found.events if one.subject == line.subject])
             for line in lines[:MOST_CHARTS]
@@ -120,5 +120,5 @@ def _axis(subject: Subject) -> str:
     return subject.unit or subject.measure
 
 
-def _percent(one: Difference) -> str:
+def _percent(one: RunDifference) -> str:
     return f"{one.after / one.before - 1:+.0%}" if one.before else ""

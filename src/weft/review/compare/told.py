@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterator
 
-from weft.review.compare.comparing import Comparison, Difference
+from weft.review.compare.comparing import Comparison, RunDifference
 from weft.review.compare.figures import RunRow, Subject
 from weft.review.compare.trending import ONCE, Trend, TrendEvent
 from weft.review.kernels.differences import Contrast
@@ -41,7 +41,7 @@ def certainty(told: Contrast | None, unit: str) -> str:
     return f"{between}; p {told.p:.1g}"
 
 
-def difference_line(one: Difference) -> str:
+def difference_line(one: RunDifference) -> str:
     subject = one.subject
     more = "; ".join(part for part in (one.why, certainty(one.contrast, subject.unit)) if part)
     line = f"{one.verdict:<8}{subject.kind:<11}{subject}: {change(one.before, one.after, subject.unit)}"

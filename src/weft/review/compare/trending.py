@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.review.compare.comparing import BETTER, CHANGED, DELTA, WORSE, Bounds, is_large
+from weft.review.compare.comparing import BETTER, CHANGED, DELTA, WORSE, ChangeBounds, is_large
 from weft.review.compare.figures import (
     DATA,
     KINDS,
@@ -61,7 +61,7 @@ def trend(
     snapshot: Snapshot,
     federation: str,
     runs: Sequence[RunRow],
-    bounds: Bounds = Bounds(),  # noqa: B008
+    bounds: ChangeBounds = ChangeBounds(),  # noqa: B008
 ) -> Trend:
     """Of runs in the order in which they began."""
     found = Trend(federation, list(runs))
@@ -96,7 +96,7 @@ def _counted(line: TrendLine) -> list[TrendEvent]:
     return found
 
 
-def _events(line: TrendLine, many: int, bounds: Bounds) -> list[TrendEvent]:
+def _events(line: TrendLine, many: int, bounds: ChangeBounds) -> list[TrendEvent]:
     found = []
     edges = [0]
     for step in steps(line.values, alpha=ALPHA / many):

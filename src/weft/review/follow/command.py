@@ -11,7 +11,7 @@ from weft.host.recording.runs import check_run, open_run
 from weft.host.storage import Place, place_of
 from weft.review.audits.context import Context, Result, plain
 from weft.review.errors import ReviewError
-from weft.review.follow.query import Standing, Streaming
+from weft.review.follow.query import RunStanding, Streaming
 from weft.review.kernels.records import Violation
 from weft.review.review import AUDITS, Review, review
 from weft.review.spark.reading import notes_of
@@ -66,7 +66,7 @@ def follow_all(
     orders: Sequence[str] = Context.orders,
     session: SparkSession | None = None,
     checkpoint: Path | None = None,
-) -> dict[str, Standing]:
+) -> dict[str, RunStanding]:
     """Follow all runs below these folders that are being recorded, or will be, until Ctrl-C; returns how far each came.
 
     `tell` and `ended` are given the address of the run; `ended` once, when all of its nodes have ended and were judged.
@@ -111,7 +111,7 @@ def watch(
         say(standing(standings, seconds) + "\n" * stays)
 
 
-def standing(standings: dict[str, Standing], seconds: float) -> str:
+def standing(standings: dict[str, RunStanding], seconds: float) -> str:
     """A line of progress."""
     told = [one.told for one in standings.values()]
     rows = sum(one.rows for one in told)
@@ -130,7 +130,7 @@ def standing(standings: dict[str, Standing], seconds: float) -> str:
     return ", ".join(parts)
 
 
-def _so_far(run: Place, known: Standing | None, witnesses: int) -> Review:
+def _so_far(run: Place, known: RunStanding | None, witnesses: int) -> Review:
     """What was found, for one who does not wait for the end."""
     opened = open_run(run)
     rows = 0 if known is None else known.told.rows

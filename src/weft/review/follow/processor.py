@@ -18,7 +18,7 @@ from pyspark.sql.streaming import StatefulProcessor
 
 from weft.host.recording.files import RUN_FILE
 from weft.host.storage import Place, place_of
-from weft.review.live.history import History, Knowing, LiveRun, ReadLine
+from weft.review.live.history import Knowing, LiveRun, ReadLine, RunHistory
 from weft.review.spark.reading import time_column_of
 
 if TYPE_CHECKING:
@@ -83,11 +83,11 @@ class RunProcessor(StatefulProcessor):  # type: ignore[misc]
             self._handle.registerTimer(times.getCurrentProcessingTimeInMs() + AGAIN_MS)
         yield Row(run=run, kind=STANDING, told=json.dumps(standing._asdict()))
 
-    def _history(self, run: str, now: int) -> History:
+    def _history(self, run: str, now: int) -> RunHistory:
         if self._kept.exists():
-            kept: History = pickle.loads(self._kept.get()[0])
+            kept: RunHistory = pickle.loads(self._kept.get()[0])
             return kept
-        return History(run, time_column_of(_info(place_of(run))), self._orders, now)
+        return RunHistory(run, time_column_of(_info(place_of(run))), self._orders, now)
 
     def close(self) -> None:
         """Nothing is open."""

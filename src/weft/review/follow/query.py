@@ -36,7 +36,7 @@ Tell = Callable[[str, list[Violation]], None]
 
 
 @dataclass
-class Standing:
+class RunStanding:
     """How far the audits of one run have come."""
 
     told: Told
@@ -68,7 +68,7 @@ class Streaming:
         self.folder = checkpoint or Path(cast("tempfile.TemporaryDirectory[str]", self._temporary).name)
         self._starts = 0
         self._lock = threading.Lock()
-        self._standings: dict[str, Standing] = {}
+        self._standings: dict[str, RunStanding] = {}
         self.query: StreamingQuery
 
     def __enter__(self) -> Streaming:
@@ -128,7 +128,7 @@ class Streaming:
 
     def _note(self, run: str, told: Told, findings: list[Violation], now: int) -> None:
         before = self._standings.get(run)
-        standing = self._standings[run] = Standing(told) if before is None else before
+        standing = self._standings[run] = RunStanding(told) if before is None else before
         known = Told(0, told.newest_ns, 0, 0, {}, [], False) if before is None else before.told
         if told.rows > known.rows:
             standing.lag_s = (now - told.newest_ns) / 1e9
@@ -139,7 +139,7 @@ class Streaming:
             if len(shown) < SHOWN:
                 shown.append(finding)
 
-    def standings(self) -> dict[str, Standing]:
+    def standings(self) -> dict[str, RunStanding]:
         """By address of the run."""
         with self._lock:
             return dict(self._standings)

@@ -134,7 +134,7 @@ def adjusted(p: Sequence[float]) -> list[float]:
 # In a row of figures
 
 
-class Step(NamedTuple):
+class ChangePoint(NamedTuple):
     """From a place on, figures are other ones."""
 
     place: int
@@ -142,12 +142,12 @@ class Step(NamedTuple):
     """Between the stretch before, up to the step before it, and the stretch behind, up to the next."""
 
 
-def steps(values: Values, least: int = 5, alpha: float = 0.001) -> list[Step]:
+def steps(values: Values, least: int = 5, alpha: float = 0.001) -> list[ChangePoint]:
     """Where a row changes: the place that parts it best, then each part by itself; `least`: figures in a part."""
     cuts = sorted(_cuts(values, 0, least, alpha))
     edges = [0, *cuts, len(values)]
     return [
-        Step(cut, contrast(values[edges[number] : cut], values[cut : edges[number + 2]]))
+        ChangePoint(cut, contrast(values[edges[number] : cut], values[cut : edges[number + 2]]))
         for number, cut in enumerate(cuts)
     ]
 

@@ -45,7 +45,7 @@ class ReadLine(NamedTuple):
     text: str
 
 
-class Event(NamedTuple):
+class LiveEvent(NamedTuple):
     token: str
     now: int
     """Wall clock, ns."""
@@ -57,7 +57,7 @@ class Event(NamedTuple):
 
 
 @dataclass
-class History:
+class RunHistory:
     """What is kept of a run between two batches."""
 
     run: str
@@ -69,7 +69,7 @@ class History:
     """The name of a file; empty: none yet."""
     base: str = BEGIN
     """The token of the last event that the snapshot knows of."""
-    events: list[Event] = field(default_factory=list)
+    events: list[LiveEvent] = field(default_factory=list)
     """Since."""
     snapshots: list[str] = field(default_factory=list)
     """That are there, the latest last."""
@@ -99,14 +99,14 @@ def node_of(manifest: str) -> str:
     return unquote(manifest.rpartition("-")[0])
 
 
-def _files_by_node(event: Event) -> Iterator[tuple[str, ListedFile]]:
+def _files_by_node(event: LiveEvent) -> Iterator[tuple[str, ListedFile]]:
     for line in event.lines:
         told = json.loads(line.text)
         if "file" in told:
             yield node_of(line.manifest), ListedFile._make(told[name] for name in ListedFile._fields)
 
 
-def _files(event: Event) -> list[ListedFile]:
+def _files(event: LiveEvent) -> list[ListedFile]:
     return [file for _, file in _files_by_node(event)]
 
 
@@ -123,7 +123,7 @@ class LiveRun:
     `known` is what this process has kept of runs (by address) since the last batch, if it judged them then.
     """
 
-    def __init__(self, history: History, folder: Place, known: dict[str, Knowing]) -> None:
+    def __init__(self, history: RunHistory, folder: Place, known: dict[str, Knowing]) -> None:
         """`folder`: where snapshots lie."""
         self.history, self._folder, self._known = history, folder, known
         self._run = place_of(history.run)
@@ -147,7 +147,7 @@ class LiveRun:
         history = self.history
         for line in lines:
             history.read[line.manifest] = max(line.end, history.read.get(line.manifest, 0))
-        event = Event(secrets.token_hex(8), now, tuple(lines), *self._looked())
+        event = LiveEvent(secrets.token_hex(8), now, tuple(lines), *self._looked())
         found = self._apply(event)
         history.events.append(event)
         history.rows += sum(file.rows for file in _files(event))
@@ -167,7 +167,7 @@ class LiveRun:
         unread = {node_of(name) for name, one in there.items() if one.bytes > self.history.read.get(name, 0)}
         return tuple((node, at) for node, at in sorted(said.items()) if node not in unread), frozenset(unread)
 
-    def _apply(self, event: Event) -> list[Violation]:
+    def _apply(self, event: LiveEvent) -> list[Violation]:
         following, frontier = self.following, self.following.frontier
         frontier.expect({*event.unread, *(node_of(line.manifest) for line in event.lines)})
         found: list[Violation] = []

@@ -18,7 +18,7 @@ from weft.review.advice.told import AdviceData
 from weft.review.audits.context import Context, Result
 from weft.review.kernels.records import Violation
 from weft.review.lake.schema import LAKE_VERSION, TABLES, table_schema
-from weft.review.many.measure import Measured, measured
+from weft.review.many.measure import MeasuredRun, measured
 from weft.review.many.witnesses import witness_rows
 from weft.review.quality import GAP, NOTE
 from weft.review.review import Review
@@ -114,7 +114,7 @@ def _always(key: RunKey, seconds: float) -> Row:
     }
 
 
-def _run_row(key: RunKey, context: Context, found: Review, flow: Measured, seconds: float) -> Row:
+def _run_row(key: RunKey, context: Context, found: Review, flow: MeasuredRun, seconds: float) -> Row:
     run = context.opened.run
     sums = _sums(flow.traffic)
     return _always(key, seconds) | {

@@ -7,13 +7,15 @@ import pyarrow as pa
 from weft.review.audits.context import Context
 from weft.review.errors import ReviewError, reason
 from weft.review.many.finding import FoundRun
-from weft.review.many.judging import Wanted
+from weft.review.many.judging import WantedReview
 from weft.review.many.reviewing import ResultLake, key_of
 from weft.review.many.rows import tables_of
 from weft.review.review import Review
 
 
-def keep_review(run: FoundRun, lake: ResultLake, wanted: Wanted, context: Context, found: Review) -> None:
+def keep_review(
+    run: FoundRun, lake: ResultLake, wanted: WantedReview, context: Context, found: Review
+) -> None:
     """`run`: as it was before it was reviewed."""
     tables = tables_of(key_of(run, wanted), context, found, sum(found.seconds.values()))
     try:
