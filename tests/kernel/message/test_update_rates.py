@@ -59,7 +59,8 @@ def handed(step: Step, names: dict[object, str]) -> list[Handed]:
 @given(
     st.lists(
         st.tuples(st.sampled_from([0.0, 0.5, 1.0, 5.0]), st.frozensets(st.sampled_from(NAMES), min_size=1)),
-        max_size=12,
+        min_size=4,
+        max_size=16,
     ),
     st.booleans(),
 )
@@ -100,6 +101,7 @@ def test_nothing_comes_sooner_and_the_newest_comes(
     if gives_up:
         step = step_of(federation, receiver, now)
         declaration.unsubscribe_object_class_attributes(step, vehicle.handle, [handles["Name"]])
+        found.extend(handed(step, names))
         alarms.extend(one.when for one in step.effects if isinstance(one, Alarm))
         model.waits.pop("Name", None)
     let_pass(now + 10 * INTERVAL)

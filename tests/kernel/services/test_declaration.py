@@ -39,7 +39,8 @@ def advised() -> tuple[Federation, list[Member]]:
             WHO,
             st.sampled_from(list(INTERACTIONS)),
         ),
-        max_size=20,
+        min_size=10,
+        max_size=40,
     )
 )
 def test_an_interaction_is_heard_at_the_first_class_above_it(calls: list[tuple[str, int, str]]) -> None:
@@ -99,7 +100,8 @@ CLASSES = st.sampled_from(["Vehicle", "Vehicle.Aircraft"])
             CLASSES,
             st.integers(0, 7),
         ),
-        max_size=20,
+        min_size=10,
+        max_size=40,
     )
 )
 def test_who_publishes_a_class_hears_if_somebody_wants_it(calls: list[tuple[str, int, str, int]]) -> None:
@@ -147,6 +149,8 @@ def test_who_publishes_a_class_hears_if_somebody_wants_it(calls: list[tuple[str,
                 on[number] ^= {one}
             for cls in OBJECTS:
                 published = sends[number, cls]
+                kept = member.declared.published.get(object_class(federation, cls).handle, {})
+                assert set(kept) == set(attributes(object_class(federation, cls), published))
                 wanted = any(
                     wants[other, above].get(attribute)
                     for other in range(3)
@@ -167,7 +171,8 @@ def test_who_publishes_a_class_hears_if_somebody_wants_it(calls: list[tuple[str,
             st.frozensets(st.sampled_from(["Command", "Command.Halt", "Event"]), max_size=2),
             st.booleans(),
         ),
-        max_size=15,
+        min_size=10,
+        max_size=40,
     )
 )
 def test_directed_interactions_are_declared_by_class(

@@ -98,7 +98,8 @@ class Names:
             st.tuples(st.sampled_from(["reserve all", "release"]), WHO, SETS),
             st.tuples(st.just("delete"), WHO, NAMES),
         ),
-        max_size=25,
+        min_size=10,
+        max_size=40,
     )
 )
 def test_a_name_belongs_to_one(calls: list[tuple[str, int, Any]]) -> None:
@@ -147,7 +148,8 @@ def test_a_name_belongs_to_one(calls: list[tuple[str, int, Any]]) -> None:
             WHO,
             st.integers(0, 5),
         ),
-        max_size=25,
+        min_size=10,
+        max_size=40,
     )
 )
 def test_who_knows_an_instance(calls: list[tuple[str, int, int]]) -> None:
@@ -208,7 +210,9 @@ def test_who_knows_an_instance(calls: list[tuple[str, int, int]]) -> None:
 
 @LAWS
 @given(
-    st.lists(st.tuples(st.sampled_from(["of class", "of instance"]), WHO, st.booleans()), max_size=8),
+    st.lists(
+        st.tuples(st.sampled_from(["of class", "of instance"]), WHO, st.booleans()), min_size=2, max_size=8
+    ),
     st.booleans(),
 )
 def test_types_are_those_that_were_chosen_last(changes: list[tuple[str, int, bool]], late: bool) -> None:

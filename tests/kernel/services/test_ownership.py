@@ -111,7 +111,7 @@ def registered() -> tuple[Federation, list[Member], ObjectInstanceHandle]:
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 26), st.booleans()), max_size=30))
+@given(st.lists(st.tuples(st.integers(0, 26), st.booleans()), min_size=10, max_size=40))
 def test_an_attribute_changes_hands_by_the_rules(choices: list[tuple[int, bool]]) -> None:
     """Clauses 7.2 to 7.19: what is refused, who owns it then, who still waits; a new owner is told so, and nobody else."""
     federation, members, handle = registered()

@@ -46,7 +46,7 @@ ALONE = st.tuples(
     ),
     st.none(),
 )
-CALLS = st.lists(st.one_of(WITH_TIME, WITH_LOOKAHEAD, ALONE), max_size=30)
+CALLS = st.lists(st.one_of(WITH_TIME, WITH_LOOKAHEAD, ALONE), min_size=10, max_size=40)
 
 
 @dataclass
