@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
-from weft.host.recording.listing import Difference, look_over
+from weft.host.recording.listing import FileDifference, look_over
 from weft.host.recording.manifest import Manifest
 from weft.host.recording.run import Run
 from weft.host.recording.runs import RowFile
@@ -33,7 +33,7 @@ def inspect(run: Run) -> list[Doubt]:
     return found + _described(run)
 
 
-def _doubt(one: Difference) -> Doubt:
+def _doubt(one: FileDifference) -> Doubt:
     return Doubt(one.check, one.subject, one.severity, one.text, frozenset({one.node} - {""}))
 
 
