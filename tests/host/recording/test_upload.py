@@ -419,14 +419,11 @@ def killed_again_and_again(seed: int, store: ObjectStore, tmp_path: Path) -> Non
         assert sent == list(range(1, len(sent) + 1))
         found = manifest_of(path)
         run = open_run(path)
-        listed = [path / one.file for one in found.files]
-        assert set(listed) <= {Path(str(one.path)) for one in run.files}
+        listed = [run.path / one.file for one in found.files]
+        assert set(listed) <= {one.path for one in run.files}
         assert len(run.files) - len(listed) <= 1  # of which the crash came before its line
         agrees(
-            run.__class__(
-                run.path, run.info, run.nodes, [one for one in run.files if one.path.local in listed]
-            ),
-            found,
+            run.__class__(run.path, run.info, run.nodes, [one for one in run.files if one.path in listed]), found
         )
 
 
