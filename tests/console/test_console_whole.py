@@ -103,7 +103,7 @@ def reviewed(tmp_path: Path) -> str:
     rti.resign_federation_execution(ResignAction.NO_ACTION)
     rti.disconnect()
     node.stop_recording()
-    (run,) = find_runs(tmp_path / "runs")
+    run = Path(str(find_runs(tmp_path / "runs")[0]))
     found = plain_review([])
     (run / "review").mkdir()
     (run / "review" / "report.html").write_text(html_report(found))

@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from support.manifests import list_anew
 from weft.host.recording.files import arrow_schema
+from weft.host.recording.manifest import FOLDER
 
 Row = dict[str, Any]
 Found = set[tuple[str, str, int]]
@@ -130,6 +132,13 @@ class Rows:
                     ]
                     table = pa.Table.from_pylist(mine, schema=schema.with_metadata(self.meta[path]))
                     pq.write_table(table, path)
+        relist(self.run)
+
+
+def relist(run: Path) -> None:
+    """What an RTI or a machine does wrong is recorded as it is: the files are as they were written."""
+    if (run / FOLDER).is_dir():
+        list_anew(run)
 
 
 def read(path: Path) -> Any:
@@ -886,18 +895,26 @@ def node_of(run: Path, node: int = 1) -> Path:
     return sorted((run / "nodes").glob("*.json"))[node]
 
 
+def rows_missing(path: Path) -> str:
+    """As a note names them."""
+    seq = read(path)["seq"].to_pylist()
+    return f"rows {seq[0]} to {seq[-1]} of node {path.parent.name.removeprefix('node=')!r} are missing"
+
+
 @bad_file("inconclusive")
 def a_file_is_missing(run: Path) -> str:
-    gone, behind = files_of(run)[2:4]
+    gone = files_of(run)[2]
+    named = rows_missing(gone)
     gone.unlink()
-    return str(behind)
+    return named
 
 
 @bad_file("inconclusive")
 def the_first_file_is_missing(run: Path) -> str:
-    gone, behind = files_of(run)[:2]
+    gone = files_of(run)[0]
+    named = rows_missing(gone)
     gone.unlink()
-    return str(behind)
+    return named
 
 
 @bad_file("inconclusive")
@@ -1009,6 +1026,8 @@ def a_node_of_which_nothing_is_there(run: Path) -> str:
     name = files_of(run)[0].parent.name.removeprefix("node=")
     shutil.rmtree(files_of(run)[0].parent)
     (run / "nodes" / f"{name}.json").unlink()
+    for path in (run / FOLDER).glob(f"{name}-*"):
+        path.unlink()
     return f"nothing of node {name!r}"
 
 
@@ -1037,6 +1056,7 @@ def clock(run: Path, seconds: float) -> str:
         table = read(path)
         moved = pa.array([at + int(seconds * SECOND) for at in table["epoch_ns"].to_pylist()], pa.int64())
         pq.write_table(table.set_column(table.column_names.index("epoch_ns"), "epoch_ns", moved), path)
+    relist(run)
     return f"the clock of node {files_of(run)[0].parent.name.removeprefix('node=')!r} was 3.0 s"
 
 

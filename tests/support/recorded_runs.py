@@ -456,7 +456,8 @@ def _moment(seconds: float) -> None:
 
 def runs(directory: Path) -> list[Path]:
     """In the order of their beginnings: a restore begins another run."""
-    return sorted(find_runs(directory), key=lambda run: int(open_run(run).info["start_ns"]))
+    found = [Path(str(run)) for run in find_runs(directory)]
+    return sorted(found, key=lambda run: int(open_run(run).info["start_ns"]))
 
 
 def _first(directory: Path) -> Path:

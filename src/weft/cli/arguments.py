@@ -86,6 +86,11 @@ def complain(errors: Iterable[object]) -> None:
         print(f"weft: {error}", file=sys.stderr)
 
 
+RUN_HELP = (
+    "a recorded run: its folder, or its address in a store, like s3://bucket/runs/… (`weft runs` lists them)"
+)
+
+
 def add_master(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--master",

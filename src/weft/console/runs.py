@@ -2,7 +2,8 @@
 
 A run is found by its name in the table of those that were found, never by a path that a request names.  A review is a
 process of its own (`weft review`), since it starts Spark; one at a time.  What it found lies in the run's folder `review`,
-so that whoever comes later, or another console, has it too.
+so that whoever comes later, or another console, has it too.  Runs in a store are listed with what their review has found; they
+are reviewed by `weft review`, and not from here.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from weft.console.security import Refused
 from weft.host.files.private import make_private, private
 from weft.host.recording.files import RecordingError
 from weft.host.recording.runs import Run, find_runs, open_run
+from weft.host.storage import Place, place_of
 from weft.model.json_types import JsonObject
 
 FOLDER = "review"
@@ -38,16 +40,16 @@ class Shelf:
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
-        self._opened: dict[Path, Run] = {}
+        self._opened: dict[Place, Run] = {}
         self._shown: dict[str, JsonObject] = {}
-        self._paths: dict[str, Path] = {}
+        self._paths: dict[str, Place] = {}
 
     def look(self) -> None:
         """Once again; files that were read before are not read again."""
-        paths = find_runs(self.directory) if self.directory and Path(self.directory).is_dir() else []
-        opened: dict[Path, Run] = {}
+        paths = find_runs(self.directory) if self.directory else []
+        opened: dict[Place, Run] = {}
         shown: dict[str, JsonObject] = {}
-        named: dict[str, Path] = {}
+        named: dict[str, Place] = {}
         for path in sorted(paths, key=lambda one: one.name)[-LISTED:]:
             name = path.name if path.name not in named else f"{path.parent.name}~{path.name}"
             named[name] = path
@@ -56,15 +58,29 @@ class Shelf:
                 if path in self._opened and not run.ended:
                     run.refresh()
                 shown[name] = _shown(run)
+                if path.local is None:  # by this thread, since to ask a store takes its time
+                    shown[name]["review"] = _result_of(path, name)
             except (RecordingError, OSError) as error:
                 shown[name] = {"path": str(path), "state": "unreadable", "error": str(error)}
         self._opened, self._shown, self._paths = opened, shown, named
 
-    def path(self, name: str) -> Path:
+    def path(self, name: str) -> Place:
         found = self._paths.get(name)
         if found is None:
             raise Refused(404, f"there is no run {name[:100]!r} below {self.directory or 'any folder'}")
         return found
+
+    def folder(self, name: str) -> Path:
+        """Of a run on this machine."""
+        place = self.path(name)
+        if place.local is None:
+            raise Refused(409, f"{place} is not on this machine; `weft review` with its address reviews it")
+        return place.local
+
+    def stored_review(self, name: str) -> JsonObject | None:
+        """Of a run in a store, as it was when somebody looked."""
+        found = self._shown.get(name, {}).get("review")
+        return found if isinstance(found, dict) else None
 
     def shown(self) -> dict[str, JsonObject]:
         return {name: dict(one) for name, one in self._shown.items()}
@@ -79,7 +95,7 @@ def _shown(run: Run) -> JsonObject:
         "federations": [run.federation],
         "started": run.start_ns / 1e9,
         "rows": run.rows,
-        "bytes": sum(file.path.stat().st_size for file in run.files),
+        "bytes": run.bytes,
         "nodes": sorted(run.nodes),
         "state": state,
         "state_text": run.state,
@@ -132,24 +148,28 @@ class Reviews:
 
     def _found(self, name: str) -> JsonObject:
         """As it lies in the run's folder."""
-        path = self._shelf.path(name) / FOLDER / RESULT
+        stored = self._shelf.stored_review(name)
+        local = self._shelf.path(name).local
+        if stored is not None or local is None:
+            return stored or {"state": "none"}
+        path = local / FOLDER / RESULT
         try:
             changed = path.stat().st_mtime
         except OSError:
             return {"state": "none"}
         known = self._results.get(path)
         if known is None or known[0] != changed:
-            known = self._results[path] = (changed, _read_result(path, name))
+            known = self._results[path] = (changed, _result_of(place_of(local), name))
         return known[1]
 
     def report(self, name: str) -> Path:
-        found = self._shelf.path(name) / FOLDER / REPORT
+        found = self._shelf.folder(name) / FOLDER / REPORT
         if not found.is_file():
             raise Refused(404, f"{name} has not been reviewed; start a review first")
         return found
 
     async def start(self, name: str) -> JsonObject:
-        path = self._shelf.path(name)
+        path = self._shelf.folder(name)
         for other, one in self._known.items():
             if one.state == "running":
                 raise Refused(409, f"a review of {other} is running; stop it, or wait for it")
@@ -233,15 +253,22 @@ async def _end(ours: _Reviewing) -> None:
     ours.state = "stopped"
 
 
-def _read_result(path: Path, name: str) -> JsonObject:
+def _result_of(run: Place, name: str) -> JsonObject:
+    place = run / FOLDER / RESULT
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(place.read())
         violations = sum(int(one["violations"]) for one in found["audits"].values())
+        reviewed = place.entry().mtime_ns / 1e9
+    except FileNotFoundError:
+        return {"state": "none"}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        return {"state": "failed", "error": f"{path} cannot be read: {error}; start the review again"}
+        return {"state": "failed", "error": f"{place} cannot be read: {error}; start the review again"}
     made: JsonObject = {"state": "done", "progress": 1.0, "stage": "done", "violations": violations}
     if found.get("status") == "inconclusive":
         made["inconclusive"] = True
-    if path.with_name(REPORT).is_file():  # a review on the command line writes one only where it is told to
+    report = place.with_name(REPORT).local
+    if (
+        report is not None and report.is_file()
+    ):  # a review on the command line writes one only where it is told to
         made["report"] = f"/runs/{quote(name, safe='')}/report.html"
-    return {**made, "reviewed": path.stat().st_mtime}
+    return {**made, "reviewed": reviewed}

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.host.recording.files import idle_file, node_file, read_json
-from weft.host.recording.runs import open_run
+from weft.host.recording.runs import Run, open_run
 from weft.review.audits.context import Context, Result, plain
 from weft.review.errors import ReviewError, reason
 from weft.review.kernels.records import Violation
@@ -67,6 +67,7 @@ class Follower:
         self, path: str | Path, tell: Tell, orders: Sequence[str], clock: Callable[[], int] = time.time_ns
     ) -> None:
         self.run = open_run(path)
+        self._folder = _local(self.run)
         self.progress = Progress()
         self.shown: dict[str, list[Violation]] = {}
         self._tell, self._clock = tell, clock
@@ -118,13 +119,13 @@ class Follower:
         """Until when everything is written, if the node says so; and whether it has ended."""
         until = 0
         with contextlib.suppress(OSError):
-            until = idle_file(self.run.path, node).stat().st_mtime_ns
-        told = read_json(node_file(self.run.path, node))
+            until = idle_file(self._folder, node).stat().st_mtime_ns
+        told = read_json(node_file(self._folder, node))
         return until, told.get("ended_ns") is not None
 
     def _refresh(self) -> None:
         """Nodes that have a folder here; some may have written nothing yet."""
-        folders = (self.run.path / "rows").glob("node=*")
+        folders = (self._folder / "rows").glob("node=*")
         self.audits.frontier.expect(unquote(path.name.removeprefix("node=")) for path in folders)
 
     def _show(self, found: list[Violation]) -> None:
@@ -161,6 +162,17 @@ class Follower:
         return found
 
 
+def _local(run: Run) -> Path:
+    """What a store shows is whole files, some time after they were written, and not the times that nodes set."""
+    local = run.path.local
+    if local is None:
+        raise ReviewError(
+            f"{run.path}: --follow needs the folder in which the run is being written; "
+            "`weft review` without --follow reviews what has come to the store"
+        )
+    return local
+
+
 class Streaming:
     """The query, stopped at the end of the block; begun again, where it was, if Python was too slow to start."""
 
@@ -186,7 +198,7 @@ class Streaming:
         rows = self._session.readStream.format("weft").options(
             columns=",".join(COLUMNS), maxBytesPerTrigger=str(BATCH_BYTES)
         )
-        writer = rows.load(str(self._follower.run.path)).writeStream.foreachBatch(self._follower.step)
+        writer = rows.load(self._follower.run.path.address).writeStream.foreachBatch(self._follower.step)
         writer = writer.option("checkpointLocation", self._folder.name).trigger(processingTime=TRIGGER)
         self.query = writer.start()
 

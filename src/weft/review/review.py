@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from os import PathLike
 from typing import TYPE_CHECKING
 
+from weft.host.storage import Place
 from weft.review import quality
 from weft.review.advice.advice import advise_run
 from weft.review.advice.told import AdviceData
@@ -17,6 +18,7 @@ from weft.review.audits.context import Context, Result
 from weft.review.errors import ReviewError, reason
 from weft.review.quality import Doubt
 from weft.review.report.evidence import Evidence, gather
+from weft.review.spark import checking
 from weft.review.spark.reading import open_for_review, read_rows, with_doubts
 from weft.review.spark.session import LOCAL, Profile, given_session, progress
 from weft.review.spark.tasks import DamagedFile
@@ -88,17 +90,14 @@ class Review:
             "rows": self.rows,
             "dropped_rows": self.dropped_rows,
             "notes": list(self.notes),
-            "data": [
-                {"check": one.check, "subject": one.subject, "severity": one.severity, "text": one.text}
-                for one in self.doubts
-            ],
+            "data": [one.as_data() for one in self.doubts],
             "audits": audits,
             "advice": self.advice,
         }
 
 
 def review(
-    path: str | Path,
+    path: str | PathLike[str] | Place,
     master: str = LOCAL,
     say: Callable[[str], None] = lambda text: None,
     witnesses: int = 20,
@@ -106,15 +105,19 @@ def review(
     session: SparkSession | None = None,
     advice: bool = True,
     evidence: bool = False,
+    checksums: bool = False,
     also: Callable[[Context, Review], None] = lambda context, found: None,
 ) -> Review:
-    """Review a run; `session` is a Spark session that is already there and stays.
+    """Review a run, wherever it lies; `session` is a Spark session that is already there and stays.
 
-    `evidence`: also gather what `report.html_report` draws.  `also` is called at the end, while Spark is there.
+    `evidence`: also gather what `report.html_report` draws.  `checksums`: compare those of all files with the manifests first.
+    `also` is called at the end, while Spark is there.
     """
     opened = open_for_review(path)
     with given_session(session, Profile(master, opened.run.rows), say) as spark:
         context = Context(spark, opened, None, witnesses, tuple(orders))
+        if checksums:
+            verify(context, say)
         found = run_audits(context, say)
         context.rows = read_rows(spark, context.opened)
         if advice:
@@ -141,7 +144,17 @@ def run_audits(context: Context, say: Callable[[str], None], names: Sequence[str
             _survey(context, say)
             return _audited(context, say, names)
         except DamagedFile as error:
-            _leave_out(context, error)
+            leave_out(context, error, say)
+
+
+def verify(context: Context, say: Callable[[str], None]) -> None:
+    """Are the bytes of all files those that were written?"""
+    run = context.opened.run
+    with progress(context.session, "checksums", say):
+        found = checking.altered(context.session, run.files)
+    nodes = {str(file.path): file.node for file in run.files}
+    doubts = [quality.altered(one.path, nodes[one.path], one.why) for one in found]
+    context.reopen(with_doubts(context.opened, doubts))
 
 
 def _survey(context: Context, say: Callable[[str], None]) -> None:
@@ -155,10 +168,13 @@ def _survey(context: Context, say: Callable[[str], None]) -> None:
                 f"{context.opened.run.path}: its rows cannot be read: {reason(error)}"
             ) from error
     shifts, doubts = quality.clocks(seen, context.opened.run.info.get("node"))
+    opened = with_doubts(context.opened, doubts)
     if shifts:
-        run = context.opened.run
+        run = opened.run
         run.files = [replace(file, shift_ns=shifts.get(file.node, 0)) for file in run.files]
-        context.reopen(with_doubts(context.opened, doubts))
+        context.reopen(opened)
+    else:
+        context.opened = opened
 
 
 def _audited(context: Context, say: Callable[[str], None], names: Sequence[str]) -> Review:
@@ -186,14 +202,19 @@ def _reraise_damage(error: Exception) -> None:
         raise DamagedFile(*told) from error
 
 
-def _leave_out(context: Context, error: DamagedFile) -> None:
-    """A file that turns out to be corrupt is named, and the rest is reviewed."""
-    path, why = DamagedFile.in_text(error) or ("", str(error))
+def leave_out(context: Context, error: DamagedFile, say: Callable[[str], None]) -> None:
+    """If a file turns out to be corrupt, all such are looked for at once, and named; the rest is reviewed."""
     run = context.opened.run
-    bad = [file for file in run.files if str(file.path) == path]
-    if not bad:
+    path, why = DamagedFile.in_text(error) or ("", str(error))
+    with progress(context.session, "corrupt files", say):
+        found = {one.path: one.why for one in checking.unreadable(context.session, context.parts)} | {
+            path: why
+        }
+    bad = [file for file in run.files if str(file.path) in found]
+    if path not in [str(file.path) for file in bad]:
         raise ReviewError(f"{path or run.path} cannot be read: {why}") from error
     run.files = [file for file in run.files if file not in bad]
     if not run.files:
         raise ReviewError(f"{path} is corrupt, and there are no other rows: {why}") from error
-    context.reopen(with_doubts(context.opened, [quality.damaged(path, bad[0].node, why)]))
+    doubts = [quality.damaged(str(file.path), file.node, found[str(file.path)]) for file in bad]
+    context.reopen(with_doubts(context.opened, doubts))

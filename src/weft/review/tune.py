@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from weft.host.storage import Place
 from weft.model.json_types import JsonObject
 from weft.model.records import Source
 from weft.review.advice.advice import RunAdvice, Say, advise, inputs_of
@@ -49,7 +51,7 @@ class Tuned:
 
 
 def tune(
-    path: str | Path,
+    path: str | PathLike[str] | Place,
     out: str | Path = ".",
     master: str = LOCAL,
     fom: Sequence[Source] = (),

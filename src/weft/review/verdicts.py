@@ -10,11 +10,12 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
+from os import PathLike
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from weft.host.storage import Place, place_of
 from weft.model.errors import WeftError
 from weft.review.audits.context import Context
 from weft.review.kernels import arrow
@@ -64,13 +65,13 @@ class Verdict:
 
 
 def judge(
-    runs: Iterable[str | Path],
+    runs: Iterable[str | PathLike[str] | Place],
     session: SparkSession | None = None,
     witnesses: int = 20,
     orders: Sequence[str] = PROMISED,
 ) -> list[Verdict]:
     """One for each run, in their order; `session` is a Spark session, None: without Spark."""
-    paths = [str(Path(run).absolute()) for run in runs]
+    paths = [place_of(run).address for run in runs]
     if session is None:
         return [judge_one(path, witnesses, tuple(orders)) for path in paths]
     works = [partial(judge_task, number, path, witnesses, tuple(orders)) for number, path in enumerate(paths)]
@@ -89,7 +90,7 @@ def judge_one(path: str, witnesses: int = 20, orders: tuple[str, ...] = PROMISED
         context = Context(None, open_for_review(path), None, witnesses, orders)
         found = run_audits(context, lambda text: None)
     except WeftError as error:
-        return Verdict(path, FAILED, error=str(error))
+        return Verdict(str(place_of(path)), FAILED, error=str(error))
     findings: list[Violation] = [
         {"audit": name, **witness} for name, result in found.audits.items() for witness in result.witnesses
     ]

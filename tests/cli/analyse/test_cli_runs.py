@@ -72,7 +72,7 @@ def test_a_review_is_remembered(recorded: Path, capsys: Capture) -> None:
     (recorded / "review" / "report.html").touch()
     assert main(["runs", str(recorded), "--json"]) == 0
     (told,) = json.loads(capsys.readouterr().out)
-    assert told["review"]["report"] == str(recorded / "review" / "report.html")
+    assert told["review"]["report"] == str(recorded.absolute() / "review" / "report.html")
     assert told["federates"] == ["aircraft", "observer", "tank"]
     assert told["bytes"] > 0
     (recorded / "review" / "review.json").write_text("{")

@@ -123,7 +123,7 @@ def test_what_makes_no_sense(run: Path, arguments: tuple[str, ...], text: str) -
 
 def test_no_such_run(run: Path) -> None:
     assert "runs/nobody: there is no such run" in said(Path("runs/nobody"))
-    assert f"holds 1 runs; name one of them, like {run}" in said(run.parent)
+    assert f"holds 1 runs; name one of them, like {run.absolute()}" in said(run.parent)
     Path("empty").mkdir()
     assert "empty is no recorded run" in said(Path("empty"))
 

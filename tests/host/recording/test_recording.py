@@ -37,11 +37,12 @@ from weft.host.recording.files import (
 )
 from weft.host.recording.recording import NodeRecordings, RunWriter, clock_offset
 from weft.host.recording.runs import find_runs, open_run
+from weft.host.storage import Place
 from weft.recorder import COLUMNS, KINDS, VERSION, Book, BookBatch
 from weft.wire.codec.packed import fields_of
 
 
-def rows_of(path: Path) -> list[dict[str, Any]]:
+def rows_of(path: Path | Place) -> list[dict[str, Any]]:
     return [
         {name: value for name, value in row.items() if value is not None}
         for row in open_run(path).read().to_pylist()
@@ -142,9 +143,9 @@ def _kinds(directory: Path) -> set[str]:
 # --- time -----------------------------------------------------------------------------------------------------
 
 
-def _idle_since(run: Path) -> int:
+def _idle_since(run: Place) -> int:
     """Up to when a node at which nothing happens has written everything, as it says (for whoever follows the run)."""
-    return max((file.stat().st_mtime_ns for file in (run / "nodes").glob("*.idle")), default=0)
+    return max((e.mtime_ns for e in (run / "nodes").entries() if e.place.suffix == ".idle"), default=0)
 
 
 def test_time_is_recorded_as_it_goes() -> None:

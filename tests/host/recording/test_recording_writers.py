@@ -19,6 +19,7 @@ from weft.host.recording import writers
 from weft.host.recording.recording import NodeRecordings
 from weft.host.recording.runs import RowFile, find_runs, open_run, read_rows
 from weft.host.recording.writers import Part, ProcessWriter, Writer
+from weft.host.storage import place_of
 from weft.recorder import VERSION, Book, BookBatch
 
 METADATA = {b"weft.schema": str(VERSION).encode()}
@@ -62,7 +63,7 @@ def batch_of(book: Book, name: str, messages: range) -> BookBatch:
 
 def read(path: Path) -> list[dict[str, Any]]:
     count = pq.read_metadata(path).num_rows
-    return list(read_rows(RowFile(path, "A", count, VERSION)).to_pylist())
+    return list(read_rows(RowFile(place_of(path), "A", count, VERSION)).to_pylist())
 
 
 def test_rows_are_in_the_file_as_they_were_entered(writer: Writer, tmp_path: Path) -> None:

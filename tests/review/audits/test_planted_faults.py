@@ -30,9 +30,11 @@ from review.planted import (
     read,
 )
 from support import recorded_runs
+from support.manifests import list_anew
 from weft import EmbeddedNode
 from weft.cli.analyse.review import EXITS, as_text
 from weft.cli.data import object_model
+from weft.host.recording.manifest import FOLDER
 from weft.host.recording.runs import find_runs, open_run, read_rows
 from weft.prove import Campaign, Simulated, proving_model, read_script, words_of
 from weft.review import AUDITS, Verdict, judge
@@ -51,9 +53,11 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Three nodes and five federates, once with each logical time."""
     folder = tmp_path_factory.mktemp("recorded")
     return {
-        RUNS[0]: recorded_runs.over_nodes(folder / "mesh", 6, steps=200, parade=True),
-        RUNS[1]: recorded_runs.over_nodes(
-            folder / "fabric", 4, steps=200, time="HLAfloat64Time", fabric=True, parade=True
+        RUNS[0]: list_anew(recorded_runs.over_nodes(folder / "mesh", 6, steps=200, parade=True)),
+        RUNS[1]: list_anew(
+            recorded_runs.over_nodes(
+                folder / "fabric", 4, steps=200, time="HLAfloat64Time", fabric=True, parade=True
+            )
         ),
     }
 
@@ -181,6 +185,7 @@ def without_commands(run: Path) -> Path:
         table = read(path)
         old = {**table.schema.metadata, b"weft.schema": b"1"}
         pq.write_table(table.drop_columns(["command"]).replace_schema_metadata(old), path)
+    shutil.rmtree(run / FOLDER)
     return run
 
 
@@ -202,11 +207,14 @@ def test_an_older_recording_is_read_and_a_second_around_a_change_is_left_to_chan
             assert not verdict.findings, str(verdict)
 
 
+@pytest.mark.parametrize("listed", [True, False], ids=["with manifests", "without"])
 @pytest.mark.parametrize("bad", FILES, ids=[bad.name for bad in FILES])
 def test_bad_data_is_named_and_never_a_violation(
-    recorded: dict[str, Path], tmp_path: Path, bad: BadFile
+    recorded: dict[str, Path], tmp_path: Path, bad: BadFile, listed: bool
 ) -> None:
     run = copied(recorded, RUNS[FILES.index(bad) % 2], tmp_path)
+    if not listed:  # as an older Weft recorded it
+        shutil.rmtree(run / FOLDER)
     named = bad.do(run)
     (verdict,) = judge([run])
     assert not verdict.findings, str(verdict)
@@ -309,7 +317,7 @@ def test_a_relative_path_is_made_absolute_before_it_goes_to_workers(
 ) -> None:
     run = recorded[RUNS[0]]
     monkeypatch.chdir(run.parent)
-    assert all(file.path.is_absolute() for file in open_for_review(run.name).run.files)
+    assert all(file.path.path.is_absolute() for file in open_for_review(run.name).run.files)
 
 
 def test_a_missed_deadline_is_found_and_nothing_else(tmp_path: Path) -> None:
@@ -351,7 +359,7 @@ def region_for_one(tmp_path_factory: pytest.TempPathFactory) -> Path:
     campaign = Campaign(words_of([proving_model()]), [lambda record: Simulated(folder)])
     assert campaign.replay(read_script(REGION_FOR_ONE.read_text(), REGION_FOR_ONE.name)).proven
     (run,) = find_runs(folder)
-    return Path(run)
+    return Path(str(run))
 
 
 @pytest.mark.parametrize(

@@ -171,16 +171,14 @@ def test_a_node_that_says_that_nothing_happens_is_not_waited_for(follower: Calla
     now, found = [mine[-1]["epoch_ns"]], list[Violation]()
     one = follower(rows, now, found)
     one.step(Frame(mine), 0)
-    last = {
-        folder.name: max(file.name for file in folder.iterdir())
-        for folder in (one.run.path / "rows").iterdir()
-    }
+    run = Path(str(one.run.path))
+    last = {folder.name: max(file.name for file in folder.iterdir()) for folder in (run / "rows").iterdir()}
     assert one.audits.frontier.all_read == 0
-    write_idle(one.run.path, "node 1", mine[-1]["epoch_ns"])
+    write_idle(run, "node 1", mine[-1]["epoch_ns"])
     one.look({})
     assert one.audits.frontier.all_read == 0, "its files are not read yet"
     one.look(last)
-    assert one.audits.frontier.all_read == idle_file(one.run.path, "node 1").stat().st_mtime_ns
+    assert one.audits.frontier.all_read == idle_file(run, "node 1").stat().st_mtime_ns
     now[0] += 2 * frontier.SILENT
     one.look(last)
     assert one.audits.frontier.crashed == {"node 0", "node 1"}

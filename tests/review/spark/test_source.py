@@ -13,6 +13,7 @@ import pytest
 from review.simulation import Row, Simulation, number, write
 from weft.host.recording.files import RecordingError
 from weft.host.recording.runs import open_run
+from weft.host.storage import place_of
 from weft.recorder import COLUMNS, VERSION
 from weft.review import register
 from weft.review.spark import run_files
@@ -167,15 +168,16 @@ def test_a_stream_of_what_is_there_goes_on_where_it_ended(
 
 def test_places_cover_every_file_once(run: Path) -> None:
     """Whatever the limit, the steps together are all files, each node's in order."""
-    every = [file.path for file in run_files.list_files(run)]
+    top = place_of(run)
+    every = [str(file.path) for file in run_files.list_files(top)]
     for most in (1, 2, 3, 100):
         place: run_files.Offset = {}
         seen: list[str] = []
         while True:
-            after = run_files.next_offset(run, place, most_files=most)
+            after = run_files.next_offset(top, place, most_files=most)
             if after == place:
                 break
-            step = [file.path for file in run_files.between(run, place, after)]
+            step = [str(file.path) for file in run_files.between(top, place, after)]
             assert 0 < len(step) <= most
             seen += step
             place = after
@@ -185,21 +187,22 @@ def test_places_cover_every_file_once(run: Path) -> None:
 
 def test_a_file_that_is_being_copied_is_waited_for(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Then it is passed over, so that the rest can be read."""
-    files = [Path(file.path) for file in run_files.list_files(run, ["node 0"])]
+    top = place_of(run)
+    files = [Path(str(file.path)) for file in run_files.list_files(top, ["node 0"])]
     whole = files[1].read_bytes()
     files[1].write_bytes(whole[:-20])
     folder = files[0].parent.name
-    assert run_files.next_offset(run, {}, ["node 0"])[folder] == files[0].name
+    assert run_files.next_offset(top, {}, ["node 0"])[folder] == files[0].name
     monkeypatch.setattr(run_files, "COPYING", 0.0)
-    assert run_files.next_offset(run, {}, ["node 0"])[folder] == files[-1].name
+    assert run_files.next_offset(top, {}, ["node 0"])[folder] == files[-1].name
     monkeypatch.undo()
     files[1].write_bytes(whole)
-    assert run_files.next_offset(run, {}, ["node 0"])[folder] == files[-1].name
+    assert run_files.next_offset(top, {}, ["node 0"])[folder] == files[-1].name
 
 
 def test_files_are_put_together_for_tasks() -> None:
     """No task has more than it should, unless one file alone is as large; order stays."""
-    files = [run_files.Listed(str(place), "ab"[place // 5], 3, 0.0) for place in range(9)]
+    files = [run_files.Listed(place_of(str(place)), "ab"[place // 5], 3, 0.0) for place in range(9)]
     groups = run_files.grouped(files, most=7)
     assert [file for group in groups for file in group] == files
     assert [len(group) for group in groups] == [2, 2, 1, 2, 2]

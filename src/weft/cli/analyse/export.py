@@ -6,10 +6,11 @@ import argparse
 import sys
 from pathlib import Path
 
-from weft.cli.arguments import Commands, add_out, complain
+from weft.cli.arguments import RUN_HELP, Commands, add_out, complain
 from weft.host.files.modules import load_fom
 from weft.host.recording.decoding import export, model_of
-from weft.host.recording.runs import open_run
+from weft.host.recording.runs import Run, open_run
+from weft.model.errors import SettingsError
 
 
 def register(commands: Commands) -> None:
@@ -19,9 +20,9 @@ def register(commands: Commands) -> None:
         description="Write what was sent in a recorded run as Parquet tables, one for each class, with typed columns. "
         "The rows of the run itself are Parquet files already, in its folder rows.",
     )
-    parser.add_argument("run", metavar="RUN", help="the folder of a run (`weft runs` lists them)")
+    parser.add_argument("run", metavar="RUN", help=RUN_HELP)
     parser.add_argument("--decoded", action="store_true", help=argparse.SUPPRESS)  # there is nothing else
-    add_out(parser, "DIR", "where to (default RUN/decoded)")
+    add_out(parser, "DIR", "where to (default RUN/decoded; of a run in a store it must be said)")
     parser.add_argument(
         "--fom",
         action="append",
@@ -33,11 +34,10 @@ def register(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    found = open_run(arguments.run)
+    found = open_run(arguments.run, checked=True)
     complain(found.troubles)
     model = load_fom(*arguments.fom) if arguments.fom else model_of(found)
-    out = Path(arguments.out or found.path / "decoded")
-    tables = export(found, model, out, _progress)
+    tables = export(found, model, _folder(arguments.out, found), _progress)
     if not tables:
         print(
             f"{found.path}: no values to decode; nothing was sent, or payloads were left out (record.payloads)"
@@ -47,6 +47,13 @@ def run(arguments: argparse.Namespace) -> int:
         wrong = f", {table.failures:,} values that are not of their type left out" if table.failures else ""
         print(f"{table.path}: {table.rows:,} rows{wrong}")
     return 0
+
+
+def _folder(out: str | None, found: Run) -> Path:
+    local = found.path.local
+    if out is None and local is None:
+        raise SettingsError(f"{found.path} is not on this machine: say with --out DIR where its tables go")
+    return Path(out or ".") if local is None or out else local / "decoded"
 
 
 def _progress(rows: int) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypedDict
 from weft.cli.analyse import review_many
 from weft.cli.analyse.run_reviews import keep_result
 from weft.cli.analyse.tune import advice_lines, say
-from weft.cli.arguments import Commands, add_master, whole
+from weft.cli.arguments import RUN_HELP, Commands, add_master, whole
 from weft.model.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def register(commands: Commands) -> None:
         "run",
         nargs="+",
         metavar="RUN",
-        help="the folder of the run (`weft runs` lists them), or a folder of runs; may be several, here or in a store (s3://…)",
+        help=f"{RUN_HELP}; or a folder of runs; may be several",
     )
     add_master(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -63,6 +63,11 @@ def register(commands: Commands) -> None:
     )
     parser.add_argument(
         "--html", metavar="FILE", help="also write the report as one HTML file, with space-time diagrams"
+    )
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="first compare the checksum of each file with the run's manifest",
     )
     parser.add_argument("--no-advice", action="store_true", help="leave out what should change (weft tune)")
     parser.add_argument(
@@ -85,6 +90,8 @@ def _orders(text: str) -> tuple[str, ...]:
 def run(arguments: argparse.Namespace) -> int:
     if not arguments.master:
         raise SettingsError("--master must not be empty; local[*] is this machine")
+    if arguments.follow and arguments.verify:
+        raise SettingsError("--verify is for a run that has ended: leave out --follow")
     if not review_many.is_one_run(arguments):
         return review_many.run_many(arguments)
     return run_one(arguments, arguments.run[0])
@@ -100,7 +107,16 @@ def run_one(arguments: argparse.Namespace, path: str) -> int:
         found = followed(arguments, path, whole)
     else:
         also = review_many.keeper(arguments)
-        found = review(path, arguments.master, say, arguments.witnesses, arguments.orders, also=also, **whole)
+        found = review(
+            path,
+            arguments.master,
+            say,
+            arguments.witnesses,
+            arguments.orders,
+            checksums=arguments.verify,
+            also=also,
+            **whole,
+        )
     keep_result(path, found.as_data())
     if arguments.html is not None:
         write_report(arguments.html, found)

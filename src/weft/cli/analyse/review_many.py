@@ -80,7 +80,7 @@ def run_many(arguments: argparse.Namespace) -> int:
 def wanted_of(arguments: argparse.Namespace) -> Wanted:
     from weft.review.many.judging import Wanted
 
-    return Wanted(arguments.witnesses, tuple(arguments.orders), arguments.advice)
+    return Wanted(arguments.witnesses, tuple(arguments.orders), arguments.advice, arguments.verify)
 
 
 class _Shown:
@@ -91,7 +91,7 @@ class _Shown:
         self._lines = 0
 
     def tell(self, result: RunResult) -> None:
-        if result.data is not None and place_of(result.key.path).local is not None:
+        if result.data is not None:
             keep_result(result.key.path, result.data)
         if self._json:
             print(json.dumps(as_data(result)), flush=True)

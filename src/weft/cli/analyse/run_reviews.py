@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Required, TypedDict
 
 from weft.console.runs import FOLDER, REPORT, RESULT
-from weft.host.files.private import make_private, write_whole
+from weft.host.recording.runs import Given
+from weft.host.storage import place_of
 
 
 class KeptReview(TypedDict, total=False):
@@ -24,32 +24,30 @@ class KeptReview(TypedDict, total=False):
     error: str
 
 
-def keep_result(run: str | Path, found: Mapping[str, object]) -> None:
+def keep_result(run: Given, found: Mapping[str, object]) -> None:
     """For `weft runs` and whoever looks later.  A run that cannot be written to is reviewed all the same."""
-    folder = Path(run) / FOLDER
     with contextlib.suppress(OSError):
-        make_private(folder)
-        write_whole(folder / RESULT, (json.dumps(found, indent=2) + "\n").encode())
+        (place_of(run) / FOLDER / RESULT).write((json.dumps(found, indent=2) + "\n").encode())
 
 
-def review_of(run: Path) -> KeptReview:
+def review_of(run: Given) -> KeptReview:
     """Return what `keep_result` has kept of a run."""
-    path = run / FOLDER / RESULT
+    place = place_of(run) / FOLDER / RESULT
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(place.read())
         audits = list(found["audits"].values())
         made: KeptReview = {
             "state": "done",
             "violations": sum(int(one["violations"]) for one in audits),
             "unsure": sum(int(one["unsure"]) for one in audits),
             "inconclusive": found.get("status") == "inconclusive",
-            "when": path.stat().st_mtime,
+            "when": place.entry().mtime_ns / 1e9,
         }
     except FileNotFoundError:
         return {"state": "none"}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        return {"state": "failed", "error": f"{path} cannot be read: {error}"}
-    report = run / FOLDER / REPORT
+        return {"state": "failed", "error": f"{place} cannot be read: {error}"}
+    report = place.with_name(REPORT)
     if report.is_file():
         made["report"] = str(report)
     return made

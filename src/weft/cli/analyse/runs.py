@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
@@ -14,6 +15,7 @@ from weft.cli.arguments import Commands
 from weft.cli.terminal.facts_lines import ScreenColumn, amount, clean, lasting, table, terminal_width
 from weft.host.recording.files import DEFAULT_DIRECTORY, RecordingError
 from weft.host.recording.runs import Run, find_runs, open_run
+from weft.host.storage import Place, place_of
 
 GOING_ON = "still going on"  # as `Run.state` says it
 MANY_ROWS = 5_000_000
@@ -31,7 +33,7 @@ def register(commands: Commands) -> None:
         nargs="?",
         default=DEFAULT_DIRECTORY,
         metavar="DIR",
-        help="where they are recorded, or one of them (default %(default)s)",
+        help="where they are recorded, or one of them: a folder, or an address like s3://bucket/runs (default %(default)s)",
     )
     either = parser.add_mutually_exclusive_group()
     either.add_argument("--json", action="store_true", help="for machines")
@@ -43,9 +45,10 @@ def register(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """A run that cannot be read is told, and does not keep the others from being listed."""
-    top = Path(arguments.directory)
-    if not top.is_dir():
-        raise RecordingError(f"{top}: there is no such folder; nothing has been recorded there")
+    top = place_of(arguments.directory)
+    named = arguments.directory if top.local else str(top)
+    if not top.is_folder():
+        raise RecordingError(f"{named}: there is no such folder; nothing has been recorded there")
     found = []
     failed = 0
     for path in find_runs(top):
@@ -57,17 +60,25 @@ def run(arguments: argparse.Namespace) -> int:
     found.sort(key=lambda one: one.start_ns)
     if arguments.last:
         if not found:
-            raise RecordingError(f"no runs below {top}")
-        print(found[-1].path)
+            raise RecordingError(f"no runs below {named}")
+        print(_as_given(found[-1].path, arguments.directory))
         return 0
     listed = [describe(one) for one in found]
     if arguments.json:
         print(json.dumps(listed, indent=2, ensure_ascii=False))
     elif not listed:
-        print(f"no runs below {top}")
+        print(f"no runs below {named}")
     else:
-        print("\n".join(lines(listed, terminal_width())))
+        names = [_as_given(one.path, arguments.directory) for one in found]
+        print("\n".join(lines(listed, terminal_width(), names)))
     return failed
+
+
+def _as_given(run: Place, directory: str) -> str:
+    """For other commands: below the folder as it was named, or its address."""
+    if run.local is None:
+        return run.address
+    return str(Path(directory) / run.below(place_of(directory)))
 
 
 class ListedRun(TypedDict):
@@ -101,7 +112,7 @@ def describe(found: Run) -> ListedRun:
         "seconds": round(max(0, _last_ns(found) - start) / 1e9, 3),
         "nodes": sorted(found.nodes),
         "rows": found.rows,
-        "bytes": sum(file.path.stat().st_size for file in found.files),
+        "bytes": found.bytes,
         "dropped": found.dropped,
         "ended": found.ended,
         "interrupted": sorted(found.interrupted),
@@ -128,23 +139,24 @@ def federates_of(found: Run) -> list[str] | None:
 
 
 def _last_ns(found: Run) -> int:
-    """When the last node ended; of those that have not, when their last file was written."""
+    """When the last node ended; of those that have not, when their last row was."""
     ends = [ended for node in found.nodes.values() if (ended := node.get("ended_ns"))]
-    files: dict[str, Path] = {file.node: file.path for file in found.files}
-    return max([*ends, *[path.stat().st_mtime_ns for path in files.values()]], default=0)
+    last = {file.node: file.to_ns or file.path.entry().mtime_ns for file in found.files}
+    return max([*ends, *last.values()], default=0)
 
 
 # For people
 
 
-def lines(listed: list[ListedRun], width: int) -> list[str]:
-    """A table, each run followed by where it lies and what is wrong with it."""
+def lines(listed: list[ListedRun], width: int, names: Sequence[str] = ()) -> list[str]:
+    """A table, each run followed by where it lies (`names`: if not by its full path) and what is wrong with it."""
     rows = [(one, "", ("", "")) for one in listed]
     head, *shown = table(_COLUMNS, rows, width)
     out = [head.text]
-    for one, row in zip(listed, shown, strict=True):
+    places = names or [one["run"] for one in listed]
+    for one, row, place in zip(listed, shown, places, strict=True):
         told = "" if one["ended"] else f": {one['state']}"
-        out += [row.text, f"  {clean(one['run'])}{clean(told)}"]
+        out += [row.text, f"  {clean(place)}{clean(told)}"]
         out += [f"  {clean(trouble)}" for trouble in one["troubles"]]
     return out
 

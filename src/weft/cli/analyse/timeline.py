@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from weft.cli.arguments import Commands, add_out, real
+from weft.cli.arguments import RUN_HELP, Commands, add_out, real
 from weft.host.event_channel.run import RunRows, read_run
+from weft.host.storage import place_of
 from weft.model.errors import SettingsError
 from weft.model.json_types import JsonObject
 from weft.recorder.timeline import (
@@ -40,7 +41,7 @@ def register(commands: Commands) -> None:
         description="Draws the suppliers and consumers of a recorded run over time, with deadlines, laxity and misses, and "
         "prints their figures.  Exits with 0 also where deadlines were missed: it is a picture, not a judgement.",
     )
-    parser.add_argument("run", metavar="RUN", help="the folder of a recorded run")
+    parser.add_argument("run", metavar="RUN", help=RUN_HELP)
     parser.add_argument(
         "--from", dest="begin", type=real(0), metavar="S", help="seconds after the first push or dispatch"
     )
@@ -90,7 +91,7 @@ def _draw(
     origin: int,
     notes: list[str],
 ) -> None:
-    path = Path(arguments.run)
+    path = place_of(arguments.run)
     title = (
         f"Time line of {path.parent.name}/{path.name}" if path.parent.name else f"Time line of {path.name}"
     )

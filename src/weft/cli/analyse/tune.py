@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from weft.cli.arguments import Commands, add_master, add_out, whole
+from weft.cli.arguments import RUN_HELP, Commands, add_master, add_out, whole
 from weft.host.files.modules import read_source
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def register(commands: Commands) -> None:
             "and say what each is predicted to gain."
         ),
     )
-    parser.add_argument("run", metavar="RUN", help="the folder of the run (`weft runs` lists them)")
+    parser.add_argument("run", metavar="RUN", help=RUN_HELP)
     add_out(parser, "DIR", "where the files go (default: here)", ".")
     parser.add_argument(
         "--force", action="store_true", help="replace files that were written or changed by hand"

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from weft.host.recording.files import NodeFiles, open_run_folder
-from weft.host.recording.runs import find_runs, open_run, read_rows
+from weft.host.recording.run import table_of
+from weft.host.recording.runs import Given, find_runs, open_run
+from weft.host.storage import place_of
 from weft.model.errors import SettingsError
 from weft.recorder import VERSION
 from weft.recorder.timeline import KINDS, Row, rows_of
@@ -76,15 +78,15 @@ def write_run(
     return run
 
 
-def read_run(path: str | Path, progress: Callable[[int, int], None] | None = None) -> RunRows:
+def read_run(path: Given, progress: Callable[[int, int], None] | None = None) -> RunRows:
     """Only the rows of kinds that a time line shows.  `progress` hears how many files of how many were read."""
     inside = find_runs(path)
-    if inside and inside != [Path(path)]:
+    if inside and inside != [place_of(path)]:
         raise SettingsError(f"{path} holds {len(inside)} runs; name one of them, like {inside[-1]}")
-    run = open_run(path)
+    run = open_run(path, checked=True)
     found = RunRows([], run.rows, list(run.troubles))
     for number, file in enumerate(run.files, 1):
-        found.rows.extend(_shown(read_rows(file, Row._fields)))
+        found.rows.extend(_shown(table_of(file, Row._fields)))
         if progress is not None:
             progress(number, len(run.files))
     return found

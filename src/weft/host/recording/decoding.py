@@ -25,7 +25,7 @@ from weft.fom import (
 from weft.host.files.modules import load_fom
 from weft.host.files.private import make_private
 from weft.host.recording.files import RecordingError
-from weft.host.recording.runs import Run, read_rows
+from weft.host.recording.run import Run, table_of
 from weft.model.errors import EncodingError
 from weft.model.records import Source
 from weft.wire.codec.packed import fields_of
@@ -52,7 +52,7 @@ def model_of(run: Run) -> ObjectModel:
     for module in run.info.get("modules") or []:
         path = run.path / str(module["file"])
         try:
-            sources.append(Source(str(module["name"]), path.read_bytes()))
+            sources.append(Source(str(module["name"]), path.read()))
         except OSError as error:
             raise RecordingError(
                 f"{path}, an object model module of the run, cannot be read: {error.strerror or error}"
@@ -200,7 +200,7 @@ def sends(run: Run) -> Iterator[Sent]:
 
     names: dict[int, str] = {}
     for file in run.files:
-        table = read_rows(file, _READ)
+        table = table_of(file, _READ)
         kind = table.column("kind").cast("string")
         wanted = pc.or_(pc.equal(kind, "send"), pc.is_valid(table.column("object_name")))
         for row in table.filter(wanted).to_pylist():

@@ -93,7 +93,7 @@ def without_model(run: Run) -> Inputs:
 
 def _kept(run: Run, file: str, name: str) -> Source:
     try:
-        return Source(name, (run.path / file).read_bytes())
+        return Source(name, (run.path / file).read())
     except OSError as error:
         raise ReviewError(
             f"{run.path / file}: {error.strerror or error}; the run names it as part of its set-up: "

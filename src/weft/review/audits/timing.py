@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from weft.host.recording.runs import read_rows
 from weft.model.json_types import JsonObject
 from weft.review.audits import pick
 from weft.review.audits.context import Context, Leaving, Result
@@ -19,7 +18,7 @@ from weft.review.audits.judging import AFTER_RESIGNATION, LOST, OTHER_TIME
 from weft.review.kernels import arrow, steps
 from weft.review.kernels import timing as kernel
 from weft.review.kernels.pieces import Array, by_value
-from weft.review.spark.tasks import RunPart, Work, lives_of, merged, read_part, rising, spread
+from weft.review.spark.tasks import RunPart, Work, last_of, lives_of, merged, read_part, rising, spread
 
 EARLY_GRANT = "grant above LBTS"
 FLUSH = "flush_queue_grant"
@@ -252,7 +251,7 @@ def _to_its_end(life: RunPart, tables: Iterator[pa.Table]) -> Iterator[pa.Table]
         who.update(np.unique(arrow.numbers(table, "federate")).tolist())
         yield table
     if schema is not None and who:
-        last = int(arrow.numbers(read_rows(life.files[-1], ("epoch_ns",)), "epoch_ns").max())
+        last = last_of(life.files[-1], "epoch_ns")
         row = ends_unknown(life.node, last + 1)
         yield pa.Table.from_pylist([row | {"federate": one} for one in sorted(who)], schema=schema)
 

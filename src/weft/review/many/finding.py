@@ -53,7 +53,7 @@ def runs_below(given: Sequence[str]) -> list[Place]:
     found: dict[Place, None] = {}
     for text in given:
         top = place_of(text)
-        runs = [top] if is_run(top) else [place_of(run) for run in find_runs(top.local or top)]
+        runs = [top] if is_run(top) else find_runs(top)
         if not runs:
             what = f"no runs below {top}" if top.is_folder() else f"{top}: there is no such folder"
             raise ReviewError(f"{what}; `weft runs` lists what is recorded")

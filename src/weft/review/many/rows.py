@@ -20,7 +20,7 @@ from weft.review.kernels.records import Violation
 from weft.review.lake.schema import LAKE_VERSION, TABLES, table_schema
 from weft.review.many.measure import Measured, measured
 from weft.review.many.witnesses import witness_rows
-from weft.review.quality import GAP, NOTE
+from weft.review.quality import CLOCK, GAP, NOTE, WRONG
 from weft.review.review import Review
 
 Row = dict[str, object]
@@ -195,7 +195,8 @@ def _violation(audit: str, number: int, witness: Violation, wanted: set[str], na
 
 
 def _unsure(found: Review) -> list[Row]:
-    because = "; ".join([doubt.text for doubt in found.doubts] or found.notes)[:MOST_TEXT]
+    doubts = [doubt.text for doubt in found.doubts if doubt.severity in (GAP, WRONG, CLOCK)]
+    because = "; ".join(doubts or found.notes)[:MOST_TEXT]
     return [
         {"audit": name, "findings": result.unsure, "because": because}
         for name, result in found.audits.items()
@@ -225,6 +226,7 @@ def _data_quality(found: Review) -> list[Row]:
             "severity": doubt.severity,
             "nodes": sorted(doubt.nodes),
             "text": doubt.text,
+            "figures": json.dumps(dict(doubt.figures)) if doubt.figures else None,
         }
         for doubt in found.doubts
     ]

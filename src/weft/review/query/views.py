@@ -28,7 +28,7 @@ VIEWS = (
         "not_whole",
         "Of which runs is the data not whole, or not to be trusted, and why?",
         f"""SELECT {_RUN}, r.status, x.severity, x."check", x.subject, x.text
-        FROM run r JOIN data_quality x ON {_SAME} WHERE x.severity <> 'note'
+        FROM run r JOIN data_quality x ON {_SAME} WHERE x.severity IN ('gap', 'wrong', 'clock')
         UNION ALL
         SELECT {_RUN}, r.status, 'failed', 'review', r.path, r.error FROM run r WHERE r.status = 'failed'""",
     ),

@@ -6,17 +6,24 @@ held against the run: findings that say "something is not there" count as unsure
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, cast
 
+import pyarrow as pa
+
+from weft.host.recording.files import NodeInfo, RecordingError
+from weft.host.recording.row_files import RowFile, wanted_schema
+from weft.host.recording.run import table_of
 from weft.host.recording.runs import Run, open_run
-from weft.host.recording.runs import read_rows as file_rows
+from weft.host.storage import Place, place_of
 from weft.recorder import COLUMNS
 from weft.review.errors import ReviewError
-from weft.review.quality import GAP, Doubt, inspect
+from weft.review.quality import FIGURE, GAP, NOTE, Doubt, inspect, known
+from weft.review.spark.tasks import RunPart, parts_of, read_part, spread
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,6 +38,7 @@ _TYPES = {
 }
 _GLOB = "\\{}[]*?"
 FLOAT_TIME = "HLAfloat64Time"
+ROWS_PER_BATCH = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -53,30 +61,46 @@ class Opened:
         return self.time_column.replace("time", "lookahead")
 
 
-def open_for_review(path: str | Path) -> Opened:
+def open_for_review(path: str | PathLike[str] | Place) -> Opened:
     """Raises an error where there is nothing to review; what is wrong otherwise becomes a note.
 
-    Tasks run in other folders, and on other machines: the path is made absolute before it goes there.
+    Tasks run in other folders, and on other machines: a path is made absolute before it goes there.
     """
-    run = open_run(Path(path).absolute())
-    notes, gaps = notes_of(run), gaps_of(run)
-    doubts = inspect(run)
+    run = open_run(place_of(path))
+    found = inspect(run)
+    doubts = [*known(run), *found]
     _describe(run)
     if not run.files or not run.rows:
-        why = f" ({'; '.join(run.troubles)})" if run.troubles else ""
+        told = [doubt.text for doubt in doubts if doubt.severity != NOTE]
+        why = f" ({'; '.join(told)})" if told else ""
         raise ReviewError(f"{run.path}: the run is empty: there are no rows to review{why}")
     if "time" not in run.info:
         run.info["time"] = _time_of(run)
-    return with_doubts(Opened(run, tuple(notes), frozenset(gaps)), doubts)
+    return with_doubts(Opened(run, (), frozenset()), doubts)
 
 
 def _describe(run: Run) -> None:
-    """Of a node without description, what its rows tell: the last of one that ended in order says so."""
+    """Of a node without description, what its manifest tells, or its rows: the last of one that ended in order says so."""
     for node in {file.node for file in run.files}:
-        if not run.nodes.get(node):
-            last = file_rows([file for file in run.files if file.node == node][-1], ("kind", "epoch_ns"))
-            stopped = len(last) > 0 and last["kind"][-1].as_py() == "stop"
-            run.nodes[node] = {"ended_ns": last["epoch_ns"][-1].as_py() if stopped else None}
+        if run.nodes.get(node):
+            continue
+        mine = [one for one in run.manifests if one.node == node]
+        if mine:
+            end = mine[-1].end
+            told = NodeInfo(began_ns=mine[-1].began_ns, ended_ns=None if end is None else end.end_ns)
+            run.nodes[node] = told if end is None else {**told, "rows": end.rows, "dropped": end.dropped}
+        else:
+            run.nodes[node] = {"ended_ns": _stopped([file for file in run.files if file.node == node][-1])}
+
+
+def _stopped(last: RowFile) -> int | None:
+    """When the node ended, if that is its last row."""
+    try:
+        table = table_of(last, ("kind", "epoch_ns"))
+    except RecordingError:
+        return None  # that is told when all are read
+    stopped = len(table) > 0 and table["kind"][-1].as_py() == "stop"
+    return int(table["epoch_ns"][-1].as_py()) if stopped else None
 
 
 def with_doubts(opened: Opened, doubts: Iterable[Doubt]) -> Opened:
@@ -84,16 +108,24 @@ def with_doubts(opened: Opened, doubts: Iterable[Doubt]) -> Opened:
     missing = {node for doubt in more if doubt.severity == GAP for node in doubt.nodes}
     return replace(
         opened,
-        notes=(*opened.notes, *(doubt.text for doubt in more)),
+        notes=(*opened.notes, *_told(more, opened.notes)),
         gaps=opened.gaps | missing,
         doubts=(*opened.doubts, *more),
     )
 
 
+def _told(doubts: Iterable[Doubt], notes: Sequence[str]) -> list[str]:
+    """What is wrong, and not said yet."""
+    return [doubt.text for doubt in doubts if doubt.severity != FIGURE and doubt.text not in notes]
+
+
 def _time_of(run: Run) -> str:
     """Where the run does not say it, its rows do."""
     for file in run.files:
-        table = file_rows(file, ("time_int", "time_float"))
+        try:
+            table = table_of(file, ("time_int", "time_float"))
+        except RecordingError:
+            continue  # that is told when all are read
         if table["time_float"].null_count < len(table):
             return FLOAT_TIME
         if table["time_int"].null_count < len(table):
@@ -101,45 +133,41 @@ def _time_of(run: Run) -> str:
     return "HLAinteger64Time"
 
 
-MOSTLY = 0.5  # of the rows: if so many are missing, nothing can be said
-
-
 def notes_of(run: Run) -> list[str]:
     """What is to be known of a run before anything that is found in it."""
-    notes = []
-    if run.dropped:
-        notes.append(
-            f"{run.dropped} rows were dropped when the run was recorded; what seems missing may be among them"
-        )
-    lost = run.dropped / max(1, run.dropped + run.rows)
-    if lost >= MOSTLY:
-        notes.append(f"{lost:.0%} of all rows were dropped: what is left says nothing of the run")
-    notes += run.troubles
-    running = sorted(name for name, node in run.nodes.items() if node.get("ended_ns") is None)
-    if running:
-        notes.append(
-            f"{', '.join(running)}: still writing, or crashed; what is not there yet is not held against the run"
-        )
-    return notes
+    return [doubt.text for doubt in known(run)]
 
 
-def gaps_of(run: Run) -> set[str]:
-    """Nodes whose rows are not all there."""
-    whole = {file.path for file in run.files}
-    torn = {path.parent for path in (run.path / "rows").glob("node=*/*.parquet") if path not in whole}
-    found = {unquote(folder.name.removeprefix("node=")) for folder in torn}
-    found |= {name for name, node in run.nodes.items() if node.get("dropped")}
-    there = set(run.nodes) | {file.node for file in run.files}
-    return found | {
-        name for node in run.nodes.values() for name in node.get("others", ()) if name not in there
-    }
+NEVER = (
+    "values",
+    "packed",
+    "tag",
+)  # what was sent itself: of all columns the largest, and neither advised on nor drawn
 
 
 def read_rows(session: SparkSession, opened: Opened) -> DataFrame:
-    """A DataFrame of all rows; columns that an older version of the schema did not have are null."""
-    paths = [_literal(file.path) for file in opened.run.files]
-    base = str(opened.run.path / "rows")
-    return session.read.schema(spark_schema()).option("basePath", base).parquet(*paths)
+    """A DataFrame of all rows; columns that an older version of the schema did not have are null.
+
+    Spark reads files of this machine itself, each column when it is needed.  For a store it would need Hadoop's packages:
+    there tasks read by Arrow, all columns at once but those that hold what was sent.
+    """
+    run = opened.run
+    paths = [local for file in run.files if (local := file.path.local) is not None]
+    if len(paths) == len(run.files):
+        base = str(run.path / "rows")
+        reader = session.read.schema(spark_schema()).option("basePath", base)
+        return reader.parquet(*map(_literal, paths))
+    names = tuple(column.name for column in COLUMNS if column.name not in NEVER)
+    works = [partial(_batches, part, names) for part in parts_of(run)]
+    return cast("DataFrame", spread(session, works, spark_schema(names)))
+
+
+def _batches(part: RunPart, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    types = (field.type for field in wanted_schema(names))
+    plain = (kind.value_type if pa.types.is_dictionary(kind) else kind for kind in types)
+    wanted = pa.schema(zip(names, plain, strict=True))
+    for table in read_part(part, names):
+        yield from table.cast(wanted).to_batches(ROWS_PER_BATCH)
 
 
 def spark_schema(names: Sequence[str] = ()) -> str:

@@ -1,8 +1,9 @@
 """A recorded run as a table of Spark: `spark.read.format("weft").load(run)`, and `spark.readStream` while it is being written.
 
-By Spark's Python Data Source API: rows come as Arrow batches, a few files to a task.  Spark hands no list of wanted columns to
-such a source, so the option `columns` names them; filters it does hand over, and files are read with them, so that whole
-files and row groups are passed over.  Spark applies filters once more, so they only ever save work here.
+By Spark's Python Data Source API: rows come as Arrow batches, a few files to a task, or some row groups of a large one.  Spark
+(4.3) hands no list of wanted columns to such a source, so the option `columns` names them; filters it does hand over: by
+manifests whole files are passed over (`seq`, `epoch_ns`), and by what files tell of their row groups these.
+Spark applies filters once more, so they only ever save work here.
 
 `weft.review.register` imports this module; it needs pyspark, and so do tasks on other machines, which import it too.
 """
@@ -11,7 +12,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -20,13 +20,14 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from weft.host.recording.runs import check_run, open_run
+from weft.host.storage import Place
 from weft.recorder import KINDS
 from weft.review.errors import ReviewError
 from weft.review.lake.schema import TABLES, spark_words
 from weft.review.spark import run_files
 from weft.review.spark.lake_tables import LakeReader, is_of_lake
 from weft.review.spark.reading import notes_of, spark_schema
-from weft.review.spark.run_files import Listed, Offset
+from weft.review.spark.run_files import Listed, Offset, Told
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,8 +47,6 @@ except ImportError:  # pyspark before 4.2 knows no limits
     SupportsTriggerAvailableNow = object
 
 NAME = "weft"
-Told = tuple[str, str, tuple[int | str, ...]]
-"""A filter that files are read with: column, operator, and what it is compared with."""
 ROWS_PER_BATCH = 1 << 16
 ROWS, NOTES = "rows", "notes"
 NOTES_SCHEMA = "note string"
@@ -57,7 +56,7 @@ OPTIONS = ("path", "table", "columns", "kinds", "nodes", "maxfilespertrigger", "
 class SourceOptions(NamedTuple):
     """What the options say."""
 
-    run: Path
+    run: Place
     table: str
     columns: tuple[str, ...]
     kinds: tuple[str, ...]
@@ -155,12 +154,10 @@ class _FilesReader:
         wanted = to_arrow_schema(self.schema)
         for file in getattr(partition, "files", ()):
             columns = list(dict.fromkeys([*wanted.names, *(name for name, _, _ in self.filters)]))
-            table = run_files.read_file(file, columns, report)
-            if table is None:
-                continue
-            for name, operator, values in self.filters:
-                table = table.filter(run_files.mask(table, name, operator, values))
-            yield from table.select(wanted.names).cast(wanted).to_batches(ROWS_PER_BATCH)
+            for table in run_files.read_file(file, columns, self.filters, report):
+                for name, operator, values in self.filters:
+                    table = table.filter(run_files.mask(table, name, operator, values))
+                yield from table.select(wanted.names).cast(wanted).to_batches(ROWS_PER_BATCH)
 
 
 def report(text: str) -> None:
@@ -186,7 +183,7 @@ class RowsReader(_FilesReader, DataSourceReader):  # type: ignore[misc]
         yield from filters
 
     def partitions(self) -> list[InputPartition]:
-        files = run_files.list_files(self.asked.run, self.nodes)
+        files = run_files.planned(self.asked.run, self.nodes, self.filters)
         return [FilesPartition(group) for group in run_files.grouped(files)]
 
 
@@ -216,7 +213,7 @@ class NotesReader(DataSourceReader):  # type: ignore[misc]
         self.run = asked.run
 
     def read(self, partition: InputPartition) -> Iterator[tuple[str]]:
-        yield from ((note,) for note in notes_of(open_run(self.run)))
+        yield from ((note,) for note in notes_of(open_run(self.run, checked=True)))
 
 
 class RowsStreamReader(_FilesReader, DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]

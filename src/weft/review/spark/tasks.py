@@ -5,7 +5,8 @@ together.  So Spark is given work and not rows: it says where and when which par
 say about one another, which is little.
 
 A part is files of one node, one behind the other: the rows of a node are in order, and parts are cut by the number of rows,
-so it does not matter if one federate, one class or one region has nearly all of them.
+so it does not matter if one federate, one class or one region has nearly all of them.  A file of many rows is cut itself, by
+row groups, so a run whose files were put together spreads over tasks like one of many small ones.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 import pyarrow as pa
 
-from weft.host.recording.runs import RowFile, Run, read_rows
+from weft.host.recording.row_files import RowFile, cut_up, row_tables
+from weft.host.recording.runs import Run
 from weft.review.kernels import arrow
 
 if TYPE_CHECKING:
@@ -46,7 +48,8 @@ class RunPart(NamedTuple):
 
     @property
     def rows(self) -> int:
-        return sum(file.rows for file in self.files)
+        """About so many, where a file is cut."""
+        return sum(file.count for file in self.files)
 
 
 def parts_of(run: Run, rows_per_part: int = 0) -> list[RunPart]:
@@ -54,11 +57,13 @@ def parts_of(run: Run, rows_per_part: int = 0) -> list[RunPart]:
     most = rows_per_part or min(ROWS_PER_PART, max(LEAST_ROWS, run.rows // LEAST_PARTS))
     parts: list[RunPart] = []
     gathered: list[RowFile] = []
-    for file in run.files:
-        if gathered and (gathered[0].node != file.node or sum(one.rows for one in gathered) >= most):
+    rows = 0
+    for file in (piece for one in run.files for piece in cut_up(one, most)):
+        if gathered and (gathered[0].node != file.node or rows >= most):
             parts.append(RunPart(gathered[0].node, tuple(gathered)))
-            gathered = []
+            gathered, rows = [], 0
         gathered.append(file)
+        rows += file.count
     return [*parts, RunPart(gathered[0].node, tuple(gathered))] if gathered else parts
 
 
@@ -135,11 +140,10 @@ def _work(works: list[Work], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
                 yield from works[number]()
 
 
-def read_part(part: RunPart, columns: Sequence[str], pick: Pick | None = None) -> Iterator[pa.Table]:
+def read_part(part: RunPart, columns: Sequence[str] | None, pick: Pick | None = None) -> Iterator[pa.Table]:
     """Tables of the part's rows, in order; `pick` chooses from them as they are read."""
     waiting: list[pa.Table] = []
-    for file in part.files:
-        table = _read(file, columns)
+    for table in (table for file in part.files for table in _read(file, columns)):
         waiting.append(table if pick is None else pick(table))
         if sum(len(one) for one in waiting) >= ROWS_AT_ONCE:
             yield pa.concat_tables(waiting).unify_dictionaries().combine_chunks()
@@ -163,12 +167,23 @@ class DamagedFile(Exception):
         return (found[1], found[2]) if found else None
 
 
-def _read(file: RowFile, columns: Sequence[str]) -> pa.Table:
+def _read(file: RowFile, columns: Sequence[str] | None) -> Iterator[pa.Table]:
+    """Row groups together, of a large file: at least one table."""
+    at_once = ROWS_AT_ONCE if file.rows > ROWS_AT_ONCE else 0
     try:
-        return read_rows(file, columns)
+        yield from row_tables(file, columns, at_once)
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
-        why = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise DamagedFile(str(file.path), why) from error
+        raise DamagedFile(str(file.path), _first_line(error)) from error
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def last_of(file: RowFile, column: str) -> int:
+    """The greatest number of a column in a file, of however many parts."""
+    tables = _read(file.whole, (column,))
+    return max(int(arrow.numbers(table, column).max()) for table in tables if len(table))
 
 
 # All nodes in the order of the clock
@@ -190,7 +205,7 @@ def lives_of(parts: Sequence[RunPart]) -> list[RunPart]:
     found: dict[tuple[str, str], list[RowFile]] = {}
     for part in parts:
         for file in part.files:
-            found.setdefault((part.node, file.path.name.partition("-")[0]), []).append(file)
+            found.setdefault((part.node, file.life), []).append(file)
     return [RunPart(node, tuple(files)) for (node, _), files in found.items()]
 
 

@@ -1,44 +1,72 @@
-"""Data quality: what is wrong with the files of a run, found before anything is judged by them, and named.
+"""The files of a run: what is missing, there twice, in another place than its own, or not as it was written.
 
-A file says of itself which node and run it is of, and which numbers its rows have; a node's rows have no gaps.  So what is
-missing, there twice, or in another place than its own is known without reading a row.  What can be put right is (a file that
-is there twice is read once, one with another name is read in its place); for the rest, `Doubt.nodes` says whose
-rows are not all there, or are not to be trusted.  Findings that lean on these are unsure, and never violations.
+A file says of itself which node and run it is of, and which numbers its rows have, and so does the manifest; a node's rows
+have no gaps.  So all that is known without reading a row.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple, Protocol
 from urllib.parse import quote
 
-from weft.host.recording.runs import RowFile, Run
+from weft.host.recording.listing import Difference, look_over
+from weft.host.recording.manifest import Manifest
+from weft.host.recording.run import Run
+from weft.host.recording.runs import RowFile
+from weft.review.quality.doubts import GAP, NOTE, WRONG, Doubt
 
-NOTE, GAP, WRONG, CLOCK = "note", "gap", "wrong", "clock"
-"""Put right, so that nothing is lost; rows are missing; rows are not to be trusted; times are not."""
 _NAME = re.compile(r"\d+-\d{6,}\.parquet")
-
-
-class Doubt(NamedTuple):
-    check: str
-    subject: str
-    """The file, or the node."""
-    severity: str
-    text: str
-    nodes: frozenset[str] = frozenset()
 
 
 def inspect(run: Run) -> list[Doubt]:
     """What is wrong; `run.files` are then those that can be read, each once and in order."""
-    found = _foreign(run) + _moved(run)
+    differences = look_over(run)
+    found = [*map(_doubt, differences), *_manifests(run), *_foreign(run), *_moved(run)]
     kept: list[RowFile] = []
     for node in sorted({file.node for file in run.files}):
-        kept += _in_place(run, node, [file for file in run.files if file.node == node], found)
+        lost = [one.lost for one in differences if one.node == node and one.lost[0]]
+        kept += _in_place(run, node, [file for file in run.files if file.node == node], lost, found)
     run.files = kept
     return found + _described(run)
+
+
+def _doubt(one: Difference) -> Doubt:
+    return Doubt(one.check, one.subject, one.severity, one.text, frozenset({one.node} - {""}))
+
+
+def _manifests(run: Run) -> Iterator[Doubt]:
+    """Has each process said that it ended, and does what it then counted agree?"""
+    for one in run.manifests:
+        who = f"the process of node {one.node!r} that began at {one.began_ns}"
+        mine = frozenset({one.node})
+        if one.end is None:
+            told = run.nodes.get(one.node, {})
+            if told.get("began_ns") != one.began_ns or told.get("ended_ns") is not None:
+                text = f"{who} did not end in order, says its manifest: its last rows may be missing"
+                yield Doubt("not closed", one.node, NOTE, text, mine)
+        elif (one.end.files, one.end.rows) != _counted(one):
+            files, rows = _counted(one)
+            text = (
+                f"{who} counted {one.end.rows} rows in {one.end.files} files at its end, and its manifest lists "
+                f"{rows} in {files}"
+            )
+            figures = (
+                ("rows", rows),
+                ("files", files),
+                ("rows_told", one.end.rows),
+                ("files_told", one.end.files),
+            )
+            yield Doubt("counts", one.node, GAP, text, mine, figures)
+        if one.torn and run.is_over(one.node):
+            text = f"the manifest of {who} is torn; its folder was looked through instead"
+            yield Doubt("torn manifest", one.node, NOTE, text, mine)
+
+
+def _counted(manifest: Manifest) -> tuple[int, int]:
+    return len(manifest.files), sum(file.rows for file in manifest.files)
 
 
 def _foreign(run: Run) -> list[Doubt]:
@@ -66,15 +94,18 @@ def _moved(run: Run) -> list[Doubt]:
     return found
 
 
-def _in_place(run: Run, node: str, files: list[RowFile], found: list[Doubt]) -> list[RowFile]:
+def _in_place(
+    run: Run, node: str, files: list[RowFile], lost: list[tuple[int, int]], found: list[Doubt]
+) -> list[RowFile]:
     """The files of a node, process by process, in the order of their rows; each row once."""
+    files = [file for file in files if file.rows]
     if not all(file.first for file in files):
         return files  # rows without numbers: nobody knows what is missing
     lives: dict[str, list[RowFile]] = {}
     for file in files:
-        if _NAME.fullmatch(file.path.name):
-            lives.setdefault(file.path.name.partition("-")[0], []).append(file)
-    for file in [one for one in files if not _NAME.fullmatch(one.path.name)]:
+        if _has_its_name(file):
+            lives.setdefault(file.life, []).append(file)
+    for file in [one for one in files if not _has_its_name(one)]:
         lives.setdefault(_home_of(file, lives), []).append(file)
         text = f"{file.path} has a name that no recorder gives; its rows {file.first} to {file.last} are read where they belong"
         found.append(Doubt("renamed file", str(file.path), NOTE, text))
@@ -83,11 +114,25 @@ def _in_place(run: Run, node: str, files: list[RowFile], found: list[Doubt]) -> 
     for began in sorted(lives, key=lambda name: (len(name), name)):
         mine = _ordered(node, lives[began], found)
         latest = str(told.get("began_ns", began)) == began
-        found += _holes(node, mine, int(told.get("dropped") or 0) if latest else 0)
-        if latest and told.get("ended_ns") is not None:
+        dropped = _dropped(run, node, began, int(told.get("dropped") or 0) if latest else 0)
+        found += _holes(node, mine, lost, dropped)
+        if latest and told.get("ended_ns") is not None and not lost:
             found += _short(run, node, mine, int(told.get("rows") or 0))
         kept += mine
     return kept
+
+
+def _has_its_name(file: RowFile) -> bool:
+    """A listed file may have any."""
+    return file.listed or _NAME.fullmatch(file.path.name) is not None
+
+
+def _dropped(run: Run, node: str, began: str, told: int) -> int:
+    """Rows of a process, as its manifest tells, or its description."""
+    for one in run.manifests:
+        if (one.node, str(one.began_ns)) == (node, began):
+            return max(told, one.end.dropped if one.end else 0, *(file.dropped for file in one.files), 0)
+    return told
 
 
 def _home_of(file: RowFile, lives: dict[str, list[RowFile]]) -> str:
@@ -100,7 +145,9 @@ def _home_of(file: RowFile, lives: dict[str, list[RowFile]]) -> str:
 
 def _ordered(node: str, files: list[RowFile], found: list[Doubt]) -> list[RowFile]:
     by_name = sorted(files, key=lambda file: (len(file.path.name), file.path.name))
-    by_rows = sorted(files, key=lambda file: (file.first, file.last, len(file.path.name), file.path.name))
+    by_rows = sorted(
+        files, key=lambda file: (file.first, file.last, not file.listed, len(file.path.name), file.path.name)
+    )
     kept: list[RowFile] = []
     for file in by_rows:
         if kept and file.first <= kept[-1].last:
@@ -112,6 +159,8 @@ def _ordered(node: str, files: list[RowFile], found: list[Doubt]) -> list[RowFil
         else:
             kept.append(file)
     for file in _out_of_place([file for file in by_name if file in kept]):
+        if file.listed:
+            continue
         text = f"{file.path} has another name than its rows {file.first} to {file.last} should have; they are read in order"
         found.append(Doubt("renamed file", str(file.path), NOTE, text))
     return kept
@@ -133,21 +182,30 @@ def _out_of_place(files: Sequence[RowFile]) -> list[RowFile]:
     return [file for number, file in enumerate(files) if number not in chain]
 
 
-def _holes(node: str, files: Sequence[RowFile], dropped: int) -> list[Doubt]:
-    """Numbers of rows that no file has; those that were dropped are told by the recorder itself."""
+def _holes(node: str, files: Sequence[RowFile], lost: Sequence[tuple[int, int]], dropped: int) -> list[Doubt]:
+    """Numbers of rows that no file has; those that were dropped are told by the recorder itself.
+
+    `lost`: of those it is known already.
+    """
     holes = []
     last = 0
     for file in files:
         if file.first > last + 1:
             holes.append((last + 1, file.first - 1, file))
         last = file.last
-    if sum(end - begin + 1 for begin, end, _ in holes) <= dropped:
+    holes = [hole for hole in holes if _untold(hole[0], hole[1], lost)]
+    if sum(_untold(begin, end, lost) for begin, end, _ in holes) <= dropped:
         return []
     found = []
     for begin, end, file in holes:
         text = f"rows {begin} to {end} of node {node!r} are missing: files before {file.path} are not there"
         found.append(Doubt("missing file", str(file.path.parent), GAP, text, frozenset({node})))
     return found
+
+
+def _untold(begin: int, end: int, lost: Sequence[tuple[int, int]]) -> int:
+    """How many rows of a hole are of no file that is known to be missing."""
+    return end - begin + 1 - sum(max(0, min(end, last) - max(begin, first) + 1) for first, last in set(lost))
 
 
 def _short(run: Run, node: str, files: Sequence[RowFile], rows: int) -> list[Doubt]:
@@ -175,76 +233,3 @@ def _described(run: Run) -> list[Doubt]:
             text = f"{where} has no rows, though nodes/{quote(node, safe='')}.json describes node {node!r}"
             found.append(Doubt("description without rows", str(where), GAP, text, frozenset({node})))
     return found
-
-
-def damaged(path: str, node: str, why: str) -> Doubt:
-    return Doubt("corrupt file", path, GAP, f"{path} is corrupt, and is not read: {why}", frozenset({node}))
-
-
-# Clocks
-
-
-class Sampled(Protocol):
-    """What a survey tells of a part."""
-
-    node: str
-    sent_at: dict[str, int]
-    arrived_at: dict[str, int]
-
-
-def clocks(parts: Iterable[Sampled], reference: str | None) -> tuple[dict[str, int], list[Doubt]]:
-    """By how much the wall clock of a node is to be shifted, for those that are far off; and that they are.
-
-    Nothing arrives before it is sent: the least difference of any message from a to b bounds how far b's clock is ahead, and the
-    other way round how far it is behind.  Where that leaves zero out, the clocks differ; by the middle, at a guess.
-    """
-    listed = list(parts)
-    sent = {key: (one.node, at) for one in listed for key, at in one.sent_at.items()}
-    least: dict[tuple[str, str], int] = {}
-    for one in listed:
-        for key, at in one.arrived_at.items():
-            sender, since = sent.get(key, (one.node, at))
-            if sender != one.node:
-                pair = (sender, one.node)
-                least[pair] = min(at - since, least.get(pair, at - since))
-    nodes = sorted({one.node for one in listed})
-    ahead = {(a, b): bounds for a in nodes for b in nodes if a != b and (bounds := _bounds(least, a, b))}
-    chosen = _reference(nodes, ahead, reference)
-    shifts: dict[str, int] = {}
-    found = []
-    for node in nodes:
-        bounds = ahead.get((chosen, node))
-        if bounds is None or (bounds[0] <= TOLERANCE and bounds[1] >= -TOLERANCE):
-            continue
-        known = [bound for bound in bounds if abs(bound) < UNBOUNDED]
-        middle = sum(known) // len(known)
-        shifts[node] = -middle
-        side = "ahead of" if middle > 0 else "behind"
-        text = (
-            f"the clock of node {node!r} was {abs(middle) / 1e9:.1f} s {side} that of {chosen!r}; "
-            "its times are corrected, and what hangs on them is unsure"
-        )
-        found.append(Doubt("clock", node, CLOCK, text, frozenset({node})))
-    return shifts, found
-
-
-TOLERANCE = 500_000_000  # ns
-UNBOUNDED = 1 << 60
-
-
-def _bounds(least: dict[tuple[str, str], int], one: str, other: str) -> tuple[int, int] | None:
-    """How far the other's clock is ahead: at least, and at most."""
-    there, back = least.get((one, other)), least.get((other, one))
-    if there is None and back is None:
-        return None
-    return (-UNBOUNDED if back is None else -back), (UNBOUNDED if there is None else there)
-
-
-def _reference(nodes: list[str], ahead: dict[tuple[str, str], tuple[int, int]], wanted: str | None) -> str:
-    """The node that most others agree with; of several the one that is wanted."""
-
-    def disagreeing(node: str) -> int:
-        bounds = [ahead[pair] for pair in ahead if pair[0] == node]
-        return sum(low > TOLERANCE or high < -TOLERANCE for low, high in bounds)
-
-    return min(nodes, key=lambda node: (disagreeing(node), node != wanted, node))
