@@ -61,10 +61,10 @@ def test_the_reference_says_all(capsys: Any) -> None:
         assert f"\n### {name}\n" in text
         assert f"{name}: {table.a_row}" in said
         for column in table.columns:
-            assert f"| `{column.name}` | {column.type} |" in text
+            assert f"| `{column.name}` | {column.type} | {column.unit} |" in text
             assert column.meaning in said
     for view in VIEWS:
-        assert f"| `{view.name}` | {view.question}" in text
+        assert f"| `{view.name}` | {' '.join(view.question.split())}" in text
         assert view.question in said
         assert f"`{view.name}`" in (DOCS / "how-to" / "lake.md").read_text()
 
