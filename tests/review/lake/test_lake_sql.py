@@ -19,7 +19,7 @@ from weft.review.errors import ReviewError
 from weft.review.lake.schema import TABLES, table_schema
 from weft.review.lake.store import ParquetLake
 from weft.review.many.finding import look, runs_below
-from weft.review.many.judging import Wanted
+from weft.review.many.judging import ReviewOptions
 from weft.review.many.reviewing import review_many
 from weft.review.query.engines import NAMES, opened, register_lake
 from weft.review.query.views import VIEWS
@@ -35,7 +35,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> ParquetLake:
     made = ParquetLake(place_of(top / "lake"))
     runs = [look(place) for place in runs_below([str(top)])]
     for turn in range(2):
-        review_many(runs[turn:], made, Wanted(), again=True)
+        review_many(runs[turn:], made, ReviewOptions(), again=True)
     return made
 
 

@@ -21,7 +21,7 @@ from weft.review.lake.store import ParquetLake
 from weft.review.many import finding, judging
 from weft.review.many import reviewing as many
 from weft.review.many.finding import default_lake, look, runs_below
-from weft.review.many.judging import Wanted
+from weft.review.many.judging import ReviewOptions
 from weft.review.many.reviewing import ManyReviews, review_many
 
 HERE = {"path", "data_state"}
@@ -42,7 +42,7 @@ def top(recorded: Path, tmp_path: Path) -> Path:
 
 def reviewed(top: Path, lake: ParquetLake | None = None, again: bool = False, **more: Any) -> ManyReviews:
     runs = [look(place) for place in runs_below([str(top)])]
-    return review_many(runs, lake or ParquetLake(place_of(top / "lake")), Wanted(), again, **more)
+    return review_many(runs, lake or ParquetLake(place_of(top / "lake")), ReviewOptions(), again, **more)
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def test_any_order_and_any_batches_give_the_same_rows(
     chance.shuffle(runs)
     while runs:
         count = chance.randint(1, 3)
-        review_many(runs[:count], lake, Wanted())
+        review_many(runs[:count], lake, ReviewOptions())
         del runs[:count]
     assert current(lake) == undisturbed
 
@@ -121,8 +121,8 @@ def test_spark_gives_the_same_rows(
     assert current(packed) == undisturbed
     monkeypatch.setattr(many, "SMALL_RUN", 0)
     spread = ParquetLake(place_of(tmp_path / "spread"))
-    runs = [look(place) for place in runs_below([str(recorded)])][1:4]
-    review_many(runs, spread, Wanted(), session=spark)
+    runs = [look(place) for place in runs_below([str(recorded)])][:1]
+    review_many(runs, spread, ReviewOptions(), session=spark)
     names = {run.place.name for run in runs}
     wanted = {name: [row for row in rows if row["run"] in names] for name, rows in undisturbed.items()}
     found = current(spread)

@@ -19,7 +19,7 @@ from weft.model.errors import SettingsError
 if TYPE_CHECKING:
     from weft.review import Review
     from weft.review.audits.context import Context
-    from weft.review.many.judging import RunResult, Wanted
+    from weft.review.many.judging import ReviewOptions, RunResult
     from weft.review.many.reviewing import ManyReviews
 
 EXITS = {"ok": 0, "violated": 1, "failed": 2, "inconclusive": 3}
@@ -77,10 +77,10 @@ def run_many(arguments: argparse.Namespace) -> int:
     return EXITS[found.worst]
 
 
-def wanted_of(arguments: argparse.Namespace) -> Wanted:
-    from weft.review.many.judging import Wanted
+def wanted_of(arguments: argparse.Namespace) -> ReviewOptions:
+    from weft.review.many.judging import ReviewOptions
 
-    return Wanted(arguments.witnesses, tuple(arguments.orders), arguments.advice, arguments.verify)
+    return ReviewOptions(arguments.witnesses, tuple(arguments.orders), arguments.advice, arguments.verify)
 
 
 class _Shown:

@@ -130,8 +130,8 @@ class ParquetLake:
         for entry in (self.place / name).files():
             federation, date = entry.place.parent.parent.name, entry.place.parent.name
             if entry.place.suffix == ".parquet" and not entry.place.name.startswith("."):
-                names = (unquote(one.partition("=")[2]) for one in (federation, date))
-                found.append(LakeFile(entry.place, *names, entry.mtime_ns, entry.bytes))
+                federation, date = (unquote(one.partition("=")[2]) for one in (federation, date))
+                found.append(LakeFile(entry.place, federation, date, entry.mtime_ns, entry.bytes))
         return found
 
     def dataset(

@@ -11,14 +11,15 @@ import json
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 from weft.host.processes import is_alive
-from weft.host.recording.files import RUN_FILE, folder_name
+from weft.host.recording.files import RUN_FILE, NodeInfo, RunInfo, folder_name
 from weft.host.recording.manifest import FOLDER as MANIFESTS
 from weft.host.recording.manifest import read_manifest
 from weft.host.recording.runs import find_runs
 from weft.host.storage import Entry, Place, place_of
+from weft.model.json_types import JsonObject
 from weft.review.errors import ReviewError
 
 ROWS, NODES, IDLE = "rows", "nodes", ".idle"
@@ -78,7 +79,7 @@ def _top(run: FoundRun) -> Place:
 def look(place: Place, now: float | None = None) -> FoundRun:
     """Raises nothing for what is torn or missing: whoever reviews it will say so."""
     files = [entry for entry in place.files() if not entry.place.name.startswith(".")]
-    info = _json(place / RUN_FILE)
+    info = cast("RunInfo", _json(place / RUN_FILE))
     nodes = [
         _json(entry.place)
         for entry in files
@@ -99,7 +100,7 @@ def _room(place: Place, entry: Entry) -> str:
     return entry.place.below(place).partition("/")[0]
 
 
-def _json(place: Place) -> dict[str, Any]:
+def _json(place: Place) -> JsonObject:
     try:
         found = json.loads(place.read())
     except (OSError, ValueError):
@@ -128,7 +129,7 @@ def _bytes(place: Place) -> bytes:
         return b""
 
 
-def _rows(place: Place, files: Sequence[Entry], nodes: Sequence[dict[str, Any]]) -> int:
+def _rows(place: Place, files: Sequence[Entry], nodes: Sequence[NodeInfo]) -> int:
     """As manifests say, or nodes that ended; else guessed by the size of files."""
     listed = sum(_listed(entry.place) for entry in files if _room(place, entry) == MANIFESTS)
     told = sum(int(one.get("rows") or 0) for one in nodes)
@@ -145,7 +146,7 @@ def _listed(place: Place) -> int:
         return 0
 
 
-def _going_on(place: Place, files: Sequence[Entry], nodes: Sequence[dict[str, Any]], now: float) -> str:
+def _going_on(place: Place, files: Sequence[Entry], nodes: Sequence[NodeInfo], now: float) -> str:
     """Of a node on another machine one sees only whether anything came lately."""
     open_nodes = [one for one in nodes if one.get("ended_ns") is None]
     alive = [is_alive(one.get("process") or {}) for one in open_nodes]

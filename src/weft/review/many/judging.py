@@ -29,7 +29,7 @@ TOLD = "number int, packed binary, told string"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ReviewOptions:
     """What is asked of every run."""
 
     witnesses: int = WITNESSES
@@ -42,7 +42,7 @@ class Wanted:
     @property
     def options(self) -> str:
         """As JSON what is not by default: another review; advice is more of the same."""
-        default = Wanted()
+        default = ReviewOptions()
         told = {name: getattr(self, name) for name in ("witnesses", "orders", "checksums")}
         return json.dumps({name: value for name, value in told.items() if value != getattr(default, name)})
 
@@ -63,12 +63,12 @@ class RunResult(NamedTuple):
 
 
 @dataclass
-class Judged:
+class JudgedRun:
     result: RunResult
     tables: dict[str, pa.Table] = field(default_factory=dict)
 
 
-def judge_run(key: RunKey, wanted: Wanted, session: SparkSession | None = None) -> Judged:
+def judge_run(key: RunKey, wanted: ReviewOptions, session: SparkSession | None = None) -> JudgedRun:
     """`session`: to spread it over Spark.  Whatever fails is told as the result of this run."""
     began = time.monotonic()
     try:
@@ -79,14 +79,14 @@ def judge_run(key: RunKey, wanted: Wanted, session: SparkSession | None = None) 
             found = _reviewed(context, wanted)
             seconds = time.monotonic() - began
             try:
-                return Judged(result_of(key, found, seconds), tables_of(key, context, found, seconds))
+                return JudgedRun(result_of(key, found, seconds), tables_of(key, context, found, seconds))
             except Exception as error:
                 _leave_out(context, error)
     except Exception as error:
         return failed(key, _why(error), time.monotonic() - began)
 
 
-def _reviewed(context: Context, wanted: Wanted) -> Review:
+def _reviewed(context: Context, wanted: ReviewOptions) -> Review:
     found = run_audits(context, _unheard)
     if wanted.advice and context.session is not None:
         found.advice = advise_run(read_rows(context.session, context.opened), context.opened.run)
@@ -113,9 +113,9 @@ def _why(error: Exception) -> str:
     return f"{type(error).__name__}: {reason(error)} ({place.name}, line {place.lineno})"
 
 
-def failed(key: RunKey, why: str, seconds: float = 0.0) -> Judged:
+def failed(key: RunKey, why: str, seconds: float = 0.0) -> JudgedRun:
     result = RunResult(key, FAILED, seconds=round(seconds, 3), error=why)
-    return Judged(result, failed_tables(key, why, seconds))
+    return JudgedRun(result, failed_tables(key, why, seconds))
 
 
 def result_of(key: RunKey, found: Review, seconds: float) -> RunResult:
@@ -126,7 +126,7 @@ def result_of(key: RunKey, found: Review, seconds: float) -> RunResult:
 # Within a task
 
 
-def judge_task(numbered: Sequence[tuple[int, RunKey]], wanted: Wanted) -> Iterator[pa.RecordBatch]:
+def judge_task(numbered: Sequence[tuple[int, RunKey]], wanted: ReviewOptions) -> Iterator[pa.RecordBatch]:
     """Several runs, one after the other."""
     schema = arrow.schema_of(TOLD)
     for number, key in numbered:
@@ -137,11 +137,11 @@ def judge_task(numbered: Sequence[tuple[int, RunKey]], wanted: Wanted) -> Iterat
         yield arrow.made_of_rows([row], schema)
 
 
-def judged_of(keys: Sequence[RunKey], row: Mapping[str, object]) -> Judged:
+def judged_of(keys: Sequence[RunKey], row: Mapping[str, object]) -> JudgedRun:
     """What a task has told."""
     key, data = keys[_whole(row["number"])], row["packed"]
     assert isinstance(data, bytes)
-    return Judged(RunResult(key, **json.loads(str(row["told"]))), unpacked(data))
+    return JudgedRun(RunResult(key, **json.loads(str(row["told"]))), unpacked(data))
 
 
 def _whole(value: object) -> int:

@@ -27,9 +27,9 @@ from weft.review.lake.store import Snapshot, Tables
 from weft.review.many.finding import FoundRun
 from weft.review.many.judging import (
     TOLD,
-    Judged,
+    JudgedRun,
+    ReviewOptions,
     RunResult,
-    Wanted,
     failed,
     judge_run,
     judge_task,
@@ -77,7 +77,7 @@ class ManyReviews:
 def review_many(
     runs: Sequence[FoundRun],
     lake: ResultLake,
-    wanted: Wanted,
+    wanted: ReviewOptions,
     again: bool = False,
     master: str = LOCAL,
     session: SparkSession | None = None,
@@ -114,7 +114,7 @@ def known_runs(lake: ResultLake) -> dict[tuple[str, str], dict[str, object]]:
 
 
 def _known(
-    known: dict[tuple[str, str], dict[str, object]], run: FoundRun, wanted: Wanted
+    known: dict[tuple[str, str], dict[str, object]], run: FoundRun, wanted: ReviewOptions
 ) -> RunResult | None:
     row = known.get(run.key)
     if row is None or row["status"] == FAILED or (wanted.advice and not row["advised"]):
@@ -128,7 +128,7 @@ def _known(
     return RunResult(key, str(row["status"]), *counts, known=True)
 
 
-def key_of(run: FoundRun, wanted: Wanted) -> RunKey:
+def key_of(run: FoundRun, wanted: ReviewOptions) -> RunKey:
     path = run.place.address if run.place.local is None else str(run.place)
     return RunKey(path, run.place.name, run.federation, run.start_ns, run.state, wanted.options)
 
@@ -139,7 +139,7 @@ class _Work:
     def __init__(
         self,
         lake: ResultLake,
-        wanted: Wanted,
+        wanted: ReviewOptions,
         master: str,
         session: SparkSession | None,
         say: Say,
@@ -170,7 +170,7 @@ class _Work:
             self._session = self._ended.enter_context(self._start())
         return self._session
 
-    def done(self) -> Iterator[Judged]:
+    def done(self) -> Iterator[JudgedRun]:
         """Each run when its rows are written."""
         waiting = list(self._pending)
         most = FIRST_RUNS
@@ -188,26 +188,26 @@ class _Work:
             most = max(FIRST_RUNS, min(MOST_RUNS, int(BATCH_SECONDS / max(each, 1e-3))))
         self._say("")
 
-    def _write(self, found: Sequence[Judged]) -> None:
+    def _write(self, found: Sequence[JudgedRun]) -> None:
         try:
             self._lake.write(together(one.tables for one in found))
         except (OSError, pa.ArrowException) as error:
             raise ReviewError(f"{self._lake.place}: results cannot be written: {reason(error)}") from error
 
-    def _judged(self, keys: Sequence[RunKey], rows: int) -> list[Judged]:
+    def _judged(self, keys: Sequence[RunKey], rows: int) -> list[JudgedRun]:
         if self._here:
             return [judge_run(key, self._wanted) for key in keys]
         if rows > SMALL_RUN or self._wanted.advice:
             return self._spread(keys)
         return self._packed(keys)
 
-    def _spread(self, keys: Sequence[RunKey]) -> list[Judged]:
+    def _spread(self, keys: Sequence[RunKey]) -> list[JudgedRun]:
         found = [judge_run(key, self._wanted, self._spark) for key in keys]
         if self._given is None:
             self._spark.catalog.clearCache()  # or Spark would keep tables of all runs
         return found
 
-    def _packed(self, keys: Sequence[RunKey]) -> list[Judged]:
+    def _packed(self, keys: Sequence[RunKey]) -> list[JudgedRun]:
         """By Spark; if a task comes to a bad end, and not by an exception, that of one run does not take the others along."""
         works = [partial(judge_task, group, self._wanted) for group in grouped(keys, self._tasks)]
         try:

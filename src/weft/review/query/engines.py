@@ -31,7 +31,7 @@ SMALL_LAKE = 8 << 30  # bytes of its files: so much one machine reads in a minut
 NAMES = (*TABLES, *(view.name for view in VIEWS))
 
 
-class Engine(Protocol):
+class LakeEngine(Protocol):
     def ask(self, query: str) -> pa.Table:
         """Raises ReviewError."""
         ...
@@ -44,7 +44,7 @@ def opened(
     master: str = LOCAL,
     session: SparkSession | None = None,
     say: Callable[[str], None] = lambda text: None,
-) -> Iterator[Engine]:
+) -> Iterator[LakeEngine]:
     """The lake as it is now; `engine`: empty chooses."""
     lake = open_lake(place)
     if (engine or chosen(lake)) == DUCKDB:
