@@ -57,5 +57,6 @@ def kill_after_lines(process: subprocess.Popen[bytes], lines: int, more_s: float
         seen += 1
     time.sleep(more_s)  # not to wait for something: a random moment
     process.send_signal(signal.SIGKILL)
-    rest, _ = process.communicate()
+    rest, said = process.communicate()
+    assert process.returncode == -signal.SIGKILL or b"results: " in rest or b"summary" in rest, said
     return seen + rest.count(b"\n")

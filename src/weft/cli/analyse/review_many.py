@@ -63,7 +63,7 @@ def run_many(arguments: argparse.Namespace) -> int:
         if getattr(arguments, name):
             raise SettingsError(f"--{name} is for one run; here are several: {' '.join(arguments.run)}")
     runs = [look(place) for place in runs_below(arguments.run)]
-    place = place_of(arguments.lake) if arguments.lake else default_lake(runs)
+    place = place_of(arguments.lake) if arguments.lake else default_lake(runs, arguments.run)
     lake = lake_at(place, arguments.format or "")
     shown = _Shown(arguments.json)
     found = review_many(

@@ -62,18 +62,20 @@ def runs_below(given: Sequence[str]) -> list[Place]:
     return list(found)
 
 
-def default_lake(runs: Iterable[FoundRun]) -> Place:
-    """Beside the folders of the federations, where all runs have the same."""
-    tops = {_top(run) for run in runs}
+def default_lake(runs: Iterable[FoundRun], given: Sequence[str] = ()) -> Place:
+    """Beside the folders of the federations, where all runs have the same; `given`: the folders that were named."""
+    named = frozenset(map(place_of, given))
+    tops = {_top(run, named) for run in runs}
     if len(tops) != 1:
         shown = ", ".join(str(top) for top in sorted(tops))
         raise ReviewError(f"the runs lie in several folders ({shown}): say by --lake where their results go")
     return tops.pop() / LAKE
 
 
-def _top(run: FoundRun) -> Place:
+def _top(run: FoundRun, named: frozenset[Place]) -> Place:
     below = run.place.parent
-    return below.parent if below.name == folder_name(run.federation) else below
+    is_of_federation = below.parent in named or below.name == folder_name(run.federation)
+    return below.parent if is_of_federation else below
 
 
 def look(place: Place, now: float | None = None) -> FoundRun:
