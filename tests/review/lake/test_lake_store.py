@@ -190,16 +190,20 @@ def _killed_after(patience: int | None, do: Callable[[], object], look: Callable
     counted = 0
     write, remove = Place.write, Place.remove
 
-    def before() -> None:
-        nonlocal counted
-        look()
-        if counted == patience:
-            raise Killed
-        counted += 1
+    def before(act: Callable[..., None]) -> Callable[..., None]:
+        def do_it(*given: object) -> None:
+            nonlocal counted
+            look()
+            if counted == patience:
+                raise Killed
+            counted += 1
+            act(*given)
+
+        return do_it
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Place, "write", lambda place, data: (before(), write(place, data)))
-        patch.setattr(Place, "remove", lambda place: (before(), remove(place)))
+        patch.setattr(Place, "write", before(write))
+        patch.setattr(Place, "remove", before(remove))
         try:
             do()
         except Killed:

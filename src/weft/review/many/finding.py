@@ -83,7 +83,7 @@ def look(place: Place, now: float | None = None) -> FoundRun:
     files = [entry for entry in place.files() if not entry.place.name.startswith(".")]
     info = cast("RunInfo", _json(place / RUN_FILE))
     nodes = [
-        _json(entry.place)
+        cast("NodeInfo", _json(entry.place))
         for entry in files
         if _room(place, entry) == NODES and entry.place.suffix == ".json"
     ]

@@ -119,8 +119,10 @@ def failed(key: RunKey, why: str, seconds: float = 0.0) -> JudgedRun:
 
 
 def result_of(key: RunKey, found: Review, seconds: float) -> RunResult:
-    counts = found.rows, found.violations, found.unsure, round(seconds, 3)
-    return RunResult(key, found.status, *counts, data=found.as_data())
+    told = found.as_data()
+    return RunResult(
+        key, found.status, found.rows, found.violations, found.unsure, round(seconds, 3), data=told
+    )
 
 
 # Within a task

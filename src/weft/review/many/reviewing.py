@@ -124,8 +124,8 @@ def _known(
     same_schema = row["row_schema"] == VERSION and row["lake_schema"] == LAKE_VERSION
     if not same_schema or any(row[name] != value for name, value in same.items()):
         return None
-    counts = (int(str(row[name])) for name in ("rows", "violations", "unsure"))
-    return RunResult(key, str(row["status"]), *counts, known=True)
+    rows, violations, unsure = (int(str(row[name] or 0)) for name in ("rows", "violations", "unsure"))
+    return RunResult(key, str(row["status"]), rows, violations, unsure, known=True)
 
 
 def key_of(run: FoundRun, wanted: ReviewOptions) -> RunKey:
