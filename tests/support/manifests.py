@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from weft.host.recording.manifest import FOLDER, ListedFile, ManifestEnd, ManifestWriter
+from weft.host.recording.manifest import FOLDER, ListedFile, ManifestEnd, manifest_name
 from weft.recorder import VERSION
 
 
@@ -26,11 +26,16 @@ def list_anew(run: Path, closed: bool = True) -> Path:
         listed = [_listed(run, path) for path in paths]
         told = json.loads((run / "nodes" / f"{paths[0].parent.name.removeprefix('node=')}.json").read_text())
         dropped = int(told["dropped"]) if told["began_ns"] == began else 0
-        writer = ManifestWriter(run, run.name, node, began, VERSION)
-        for file in listed:
-            writer.add(file._replace(dropped=dropped))
+        lines: list[dict[str, object]] = [
+            {"manifest": 1, "run": run.name, "node": node, "began_ns": began, "schema": VERSION},
+            *(file._replace(dropped=dropped)._asdict() for file in listed),
+        ]
         if closed and told["ended_ns"] is not None:
-            writer.end(ManifestEnd(told["ended_ns"], len(listed), sum(one.rows for one in listed), dropped))
+            rows = sum(one.rows for one in listed)
+            lines.append(ManifestEnd(told["ended_ns"], len(listed), rows, dropped)._asdict())
+        path = run / manifest_name(node, began)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return run
 
 

@@ -7,12 +7,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
+
+from weft.host.storage import Place
 
 PATIENCE = 120.0  # seconds for it to start on a busy machine
 _SERVE = """
-import sys
+import logging, sys
 from moto.server import ThreadedMotoServer
+logging.getLogger("werkzeug").setLevel(logging.ERROR)
 server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
 server.start()
 print(server.get_host_and_port()[1], flush=True)
@@ -70,3 +74,11 @@ def credentials() -> dict[str, str]:
 
 def set_credentials() -> None:
     os.environ.update(credentials())
+
+
+def stored(folder: Path, place: Place) -> Place:
+    """A copy of all files of a folder, there."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            (place / path.relative_to(folder).as_posix()).write(path.read_bytes())
+    return place

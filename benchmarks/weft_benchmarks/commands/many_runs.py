@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -62,7 +63,7 @@ def measure(runs: int, rows: int, master: str) -> NightFigures:
     say("")
     loads = machine["load_average"], load()["load_average"]
     megabytes = round(sum(file.bytes for file in files) / 2**20, 1)
-    return NightFigures(machine["cores"], *loads, runs, rows, first, again, len(files), megabytes)
+    return NightFigures(os.cpu_count() or 1, *loads, runs, rows, first, again, len(files), megabytes)
 
 
 def _reviewed(top: Path, session: SparkSession) -> dict[str, float]:

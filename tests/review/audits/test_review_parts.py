@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from review import oracle
 from review.checks import KNOWN, faulty_run
+from review.planted import read
 from review.simulation import Row, Simulation, number, plant, write
+from support.manifests import list_anew
 from weft.host.recording.runs import open_run
 from weft.review.audits import causal, deadlines, delivery, near, pick, survey, timing
 from weft.review.audits.context import Context
@@ -31,10 +34,19 @@ def rows_of(batches: Iterable[Any]) -> list[dict[str, Any]]:
     return [row for batch in batches for row in batch.to_pylist()]
 
 
-@pytest.fixture(scope="module")
-def faulty(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Row], Path]:
+@pytest.fixture(scope="module", params=["small files", "a large file of each node"])
+def faulty(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[list[Row], Path]:
+    """Large files have many row groups, by which they are cut."""
     rows = faulty_run(seed=7, steps=250)
-    return rows, write(tmp_path_factory.mktemp("faulty") / "run", rows, rows_per_file=20)
+    run = tmp_path_factory.mktemp("faulty") / "run"
+    if request.param == "small files":
+        return rows, write(run, rows, rows_per_file=20)
+    write(run, rows, rows_per_file=len(rows))
+    for path in (run / "rows").glob("*/*.parquet"):
+        pq.write_table(read(path), path, row_group_size=17)
+    return rows, list_anew(run)
 
 
 def cut(faulty: tuple[list[Row], Path], size: int) -> tuple[list[Row], list[RunPart]]:

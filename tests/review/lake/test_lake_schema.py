@@ -10,8 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from weft.cli import main
-from weft.review.kernels import flows
-from weft.review.kernels.arrow import names_of
+from weft.review.kernels import arrow, flows
 from weft.review.lake.schema import KEY, TABLES, spark_words, table_schema
 from weft.review.query.views import VIEWS
 
@@ -44,8 +43,8 @@ def test_what_is_measured_has_columns() -> None:
     """Whatever the kernels give is in the tables, in the same types."""
     for name, words in (("traffic", flows.TRAFFIC), ("latency", flows.LATENCY)):
         schema = table_schema(name)
-        for field in pa.schema([schema.field(column) for column in names_of(words)]):
-            kernel = flows.arrow.schema_of(words).field(field.name)
+        for field in pa.schema([schema.field(column) for column in arrow.names_of(words)]):
+            kernel = arrow.schema_of(words).field(field.name)
             assert field.type == kernel.type
 
 

@@ -21,6 +21,7 @@ from weft.review.errors import ReviewError
 from weft.review.lake.store import ParquetLake
 from weft.review.many import finding, judging
 from weft.review.many import reviewing as many
+from weft.review.many import rows as made_rows
 from weft.review.many.finding import default_lake, look, runs_below
 from weft.review.many.judging import ReviewOptions
 from weft.review.many.reviewing import ManyReviews, review_many
@@ -205,7 +206,7 @@ def test_only_what_is_new_is_reviewed(top: Path, monkeypatch: pytest.MonkeyPatch
     reviewed(top)
     assert asked == [runs[0].name]
     asked.clear()
-    monkeypatch.setattr(many.weft, "__version__", "99")
+    monkeypatch.setattr("weft.__version__", "99")
     reviewed(top)
     assert len(asked) == len(runs)
     asked.clear()
@@ -237,7 +238,7 @@ def test_a_run_that_fails_is_a_row_with_its_error(top: Path) -> None:
 
 def test_a_defect_in_one_run_does_not_stop_the_rest(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is raised is told with its place."""
-    tables_of = judging.tables_of
+    tables_of = made_rows.tables_of
     runs = sorted(path.parent.name for path in top.glob("*/*/run.json"))
 
     def defect(key: Any, *more: Any) -> Any:

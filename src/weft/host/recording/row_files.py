@@ -91,19 +91,26 @@ def cut_up(file: RowFile, most: int) -> list[RowFile]:
 
 
 @contextmanager
-def opened_file(path: Place) -> Iterator[tuple[pq.ParquetFile, int]]:
-    """And its size; raises OSError or ArrowException."""
+def opened_file(path: Place, listed: int | None = None) -> Iterator[tuple[pq.ParquetFile, int]]:
+    """And its size, which should be the one that is listed; raises OSError or ArrowException."""
     import pyarrow.parquet as pq
 
     local = path.local
     if local is not None:
+        size = _size_as(listed, local.stat().st_size)
         with pq.ParquetFile(local, page_checksum_verification=True) as opened:
-            yield opened, local.stat().st_size
+            yield opened, size
         return
     with path.open_file() as stream:
-        size = stream.seek(0, 2)
+        size = _size_as(listed, stream.seek(0, 2))
         with pq.ParquetFile(stream, page_checksum_verification=True, pre_buffer=True) as opened:
             yield opened, size
+
+
+def _size_as(listed: int | None, size: int) -> int:
+    if listed is not None and size != listed:
+        raise ChangedFile(f"it has {size} bytes, and the manifest lists {listed}")
+    return size
 
 
 def described(path: Place, node: str) -> RowFile | str:
@@ -154,12 +161,10 @@ def newer_schema(path: Place, version: int | str) -> RecordingError:
     )
 
 
-def check_listed(file: RowFile, metadata: pq.FileMetaData, size: int) -> None:
-    """Is it what the manifest lists?"""
+def _check_rows(file: RowFile, metadata: pq.FileMetaData) -> None:
+    """Are they those that the manifest lists?"""
     if not file.listed:
         return
-    if size != file.bytes:
-        raise ChangedFile(f"it has {size} bytes, and the manifest lists {file.bytes}")
     if metadata.num_rows != file.rows:
         raise ChangedFile(f"it has {metadata.num_rows} rows, and the manifest lists {file.rows}")
     span = span_of(metadata, "seq")
@@ -195,8 +200,8 @@ def row_tables(
 ) -> Iterator[pa.Table]:
     """The same in pieces, row groups of so many rows together, at least one; 0: one table, of all."""
     schema = wanted_schema(columns)
-    with opened_file(file.path) as (opened, size):
-        check_listed(file, opened.metadata, size)
+    with opened_file(file.path, file.bytes if file.listed else None) as (opened, _):
+        _check_rows(file, opened.metadata)
         there = opened.schema_arrow.names
         names = [name for name in schema.names if name in there and name != "node"]
         for groups in _groups(file, opened.metadata, at_once, keep):

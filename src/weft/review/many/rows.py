@@ -213,7 +213,7 @@ def _deadlines(found: Review) -> list[Row]:
         named = {"avg": "mean"}
         row: Row = {
             name: one[name] for name in ("node", "name", "priority", "events", "misses", "utilisation")
-        }  # type: ignore[literal-required]
+        }
         row |= {f"laxity_{named.get(name, name)}_ms": value for name, value in laxity.items()}
         rows.append(row)
     return rows
