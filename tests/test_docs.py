@@ -135,7 +135,7 @@ LEFT_OUT: dict[tuple[str, str], str] = {
             "weft lake compact",
             "import weft.review",
             "import duckdb",
-            "from pyspark.sql import SparkSession",
+            "from pathlib import Path",
         )
     },
 }

@@ -93,9 +93,20 @@ class DuckDBEngine:
             found = self._base.sql(query)
             if found is None:
                 raise ReviewError("that is no question: only queries (SELECT …) have an answer")
-            return found.to_arrow_table()
+            return whole_numbers(found.to_arrow_table())
         except duckdb.Error as error:
             raise ReviewError(explained(str(error), query)) from error
+
+
+def whole_numbers(table: pa.Table) -> pa.Table:
+    """DuckDB's sums of whole numbers are decimals, for Arrow; they become whole numbers again, where they fit."""
+    import pyarrow as pa
+
+    for place, field in enumerate(table.schema):
+        if pa.types.is_decimal(field.type) and field.type.scale == 0:
+            with contextlib.suppress(pa.ArrowInvalid):
+                table = table.set_column(place, field.name, table.column(place).cast(pa.int64()))
+    return table
 
 
 class SparkEngine:
