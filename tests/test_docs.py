@@ -48,6 +48,7 @@ FOLLOWED: dict[str, tuple[str, ...]] = {
     "urgency": ("docs/explanation/urgency.md",),
     "hangs": ("docs/how-to/hangs.md",),
     "tls": ("docs/how-to/tls.md",),
+    "storage": ("docs/how-to/storage.md",),
     "steering": ("docs/how-to/steering.md",),
     "errors": ("docs/reference/errors.md",),
 }
@@ -105,6 +106,12 @@ LEFT_OUT: dict[tuple[str, str], str] = {
         "docs/how-to/joining-from-cpp-and-java.md",
         "keytool -importcert -alias weft -file cert.pem -keystore trust.jks",
     ): "a Java federate and its key store",
+    ("docs/how-to/storage.md", "weft serve --record s3://lake/runs"): (
+        "a store: tests/host/recording/test_upload.py has one of its own"
+    ),
+    ("docs/how-to/storage.md", "weft runs upload s3://lake/runs"): (
+        "the same: test_upload.py runs the command with its address"
+    ),
     ("docs/papers.md", "weft papers --quick"): (
         "takes minutes: tests/cli/benchmarks/test_papers_*.py have its parts, test_cli_examples.py begins it (soak)"
     ),

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from weft._build import is_compiled
-from weft.host.recording.recording import RunWriter
+from weft.host.recording.run_writer import RunWriter
 from weft.host.recording.runs import find_runs, open_run
 from weft.host.recording.writers import Writer
 from weft.kernel.federation.founding import found

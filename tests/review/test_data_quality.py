@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,6 +23,7 @@ from weft.review.quality import CLOCK, FIGURE, GAP, WRONG, Doubt, clocks
 from weft.review.review import run_audits, verify
 from weft.review.spark import checking
 from weft.review.spark.reading import open_for_review
+from weft.review.spark.tasks import RunPart
 
 SECOND = 10**9
 
@@ -64,7 +65,12 @@ def test_all_corrupt_files_are_found_by_one_pass(
         spoilt(path, column)
     passes = []
     whole = checking.unreadable
-    monkeypatch.setattr(checking, "unreadable", lambda *given: passes.append(1) or whole(*given))
+
+    def counted(session: None, parts: list[RunPart]) -> list[checking.BadFile]:
+        passes.append(1)
+        return whole(session, parts)
+
+    monkeypatch.setattr(checking, "unreadable", counted)
     found = reviewed(run)
     assert passes == [1]
     told = {doubt.subject for doubt in found.doubts if doubt.check == "corrupt file"}
@@ -141,7 +147,8 @@ def test_what_was_found_is_data(run: Path) -> None:
 # Clocks
 
 
-class Node(NamedTuple):
+@dataclass
+class Node:
     node: str
     sent_at: dict[str, int]
     arrived_at: dict[str, int]

@@ -14,7 +14,6 @@ import pytest
 
 from review.planted import DAMAGES, FILES, BadFile, Damage, NoPlace, Rows
 from support import recorded_runs
-from support.manifests import list_anew
 from support.object_store import ObjectStore, credentials, object_store, stored
 from weft import EmbeddedNode
 from weft.cli import main
@@ -42,7 +41,7 @@ def store() -> Iterator[ObjectStore]:
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three nodes and five federates."""
     folder = tmp_path_factory.mktemp("recorded")
-    return list_anew(recorded_runs.over_nodes(folder, 6, steps=150, parade=True))
+    return recorded_runs.over_nodes(folder, 6, steps=150, parade=True)
 
 
 @pytest.fixture

@@ -18,16 +18,18 @@ from weft.model.errors import WeftError
 _ROOMS = {
     "operate": ("demo", "serve", "run", "console", "steer", "journal", "passwd"),
     "observe": ("status", "top"),
-    "analyse": ("runs", "export", "review", "sql", "lake", "tune", "timeline"),
+    "analyse": ("runs", "runs upload", "runs compact", "export", "review", "sql", "lake", "tune", "timeline"),
     "design": ("fom", "domains", "ddm", "schedule"),
     "reference": ("services", "errors", "prove", "doctor", "completion"),
 }
-_MODULES = {name: f"weft.cli.{room}.{name}" for room, names in _ROOMS.items() for name in names}
+_MODULES = {
+    name: f"weft.cli.{room}.{name.replace(' ', '_')}" for room, names in _ROOMS.items() for name in names
+}
 _MODULES |= {name: f"weft.cli.{name}" for name in ("bench", "papers")}
 COMMANDS = (
-    "demo", "serve", "run", "console", "runs", "export", "review", "sql", "lake", "tune", "journal", "passwd", "domains",
-    "ddm", "schedule", "fom", "services", "errors", "status", "steer", "top", "timeline", "bench", "papers", "prove",
-    "doctor", "completion",
+    "demo", "serve", "run", "console", "runs", "runs upload", "runs compact", "export", "review", "sql", "lake", "tune",
+    "journal", "passwd", "domains", "ddm", "schedule", "fom", "services", "errors", "status", "steer", "top", "timeline",
+    "bench", "papers", "prove", "doctor", "completion",
 )  # fmt: skip
 """In the order of the help."""
 
@@ -89,6 +91,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Errors of Weft end in one line on stderr and exit code 2; a traceback is a defect."""
     try:
         words = sys.argv[1:] if arguments is None else list(arguments)
+        if " ".join(words[:2]) in COMMANDS:
+            words[:2] = [" ".join(words[:2])]
         only = words[0] if words and words[0] in COMMANDS else ""
         if not words:
             parser().print_help(sys.stderr)

@@ -126,7 +126,11 @@ def real(minimum: float) -> Callable[[str], float]:
 def add_record(parser: argparse.ArgumentParser) -> None:
     """Whether runs are recorded, and where (docs/how-to/recording.md)."""
     either = parser.add_mutually_exclusive_group()
-    either.add_argument("--record", metavar="DIR", help="where runs are recorded (default runs)")
+    either.add_argument(
+        "--record",
+        metavar="PLACE",
+        help="where runs are recorded: a folder, or an address like s3://bucket/runs (default runs)",
+    )
     either.add_argument("--no-record", action="store_true", help="do not record runs")
 
 

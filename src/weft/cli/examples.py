@@ -58,6 +58,8 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
         kind=LONG,
     ),
     "weft runs": _examples("weft runs", "weft runs runs --json"),
+    "weft runs upload": _examples("weft runs upload runs copies", f"weft runs upload {_LAST} copies"),
+    "weft runs compact": _examples("weft runs compact runs", f"weft runs compact {_LAST}"),
     "weft export": _examples(f"weft export {_LAST}", f"weft export {_LAST} --out tables"),
     "weft review": _examples(
         f"weft review {_LAST}",

@@ -165,14 +165,22 @@ class RecordSettings:
     """Recording of runs; see docs/how-to/recording.md."""
 
     on: bool = True  # record what the node does
-    directory: str = ""  # where runs are recorded; none: the run directory of [serve]
+    directory: str = (
+        ""  # where runs are recorded: a folder, or an address of a store; none: the run directory of [serve]
+    )
     payloads: bool = True  # values and tags of messages, too
     seconds: float = 1.0  # rows are on the disk after so long, at the latest
     queue_bytes: int = 64 << 20  # of rows that wait for the disk, until some are dropped
+    spool: str = (
+        ""  # where runs wait that go to a store; none: weft/spool in the user's folder for such files
+    )
+    keep_spool: bool = False  # leave them there when they are in the store
+    upload_seconds: float = 30.0  # that the end may wait for what is not in the store yet
 
     def __post_init__(self) -> None:
-        if not self.seconds > 0:
-            raise SettingsError(f"record.seconds is {self.seconds}; it must be more than 0")
+        for name in ("seconds", "upload_seconds"):
+            if not getattr(self, name) > 0:
+                raise SettingsError(f"record.{name} is {getattr(self, name)}; it must be more than 0")
         if self.queue_bytes < 1 << 20:
             raise SettingsError(f"record.queue_bytes is {self.queue_bytes}; it must be at least 1048576")
 

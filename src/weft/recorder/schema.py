@@ -90,6 +90,14 @@ COLUMNS = (
     Column("detail", "text", "what the columns cannot say, in words"),
 )
 
+FILTERED = frozenset(
+    [
+        "seq", "epoch_ns", "mono_ns", "command", "kind", "service", "federate", "name", "source", "message", "class",
+        "object", "time_int", "time_float",
+    ]
+)  # fmt: skip
+"""Columns that readers choose rows by: files say what is least and most in each of their parts."""
+
 KINDS = {
     "start": "the node began to record; `source`: the last federate that had joined before, if any",
     "stop": "the node ended in order; without it, it crashed",

@@ -35,7 +35,8 @@ from weft.host.recording.files import (
     folder_name,
     open_run_folder,
 )
-from weft.host.recording.recording import NodeRecordings, RunWriter, clock_offset
+from weft.host.recording.recording import NodeRecordings
+from weft.host.recording.run_writer import RunWriter, clock_offset
 from weft.host.recording.runs import find_runs, open_run
 from weft.host.storage import Place
 from weft.recorder import COLUMNS, KINDS, VERSION, Book, BookBatch

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from weft.host.recording.columns import ARROW_SCHEMA, to_group
-from weft.host.recording.files import arrow_schema
+from weft.host.recording.files import NodeFiles, arrow_schema
 from weft.host.recording.parquet import (
     Coded,
     Counting,
@@ -26,7 +26,7 @@ from weft.host.recording.parquet import (
     Shifted,
     parquet_file,
 )
-from weft.recorder import COLUMNS, Book
+from weft.recorder import COLUMNS, FILTERED, Book
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 INT32 = st.integers(-(2**31), 2**31 - 1)
@@ -37,6 +37,7 @@ ELEMENTS: dict[str, st.SearchStrategy[Any]] = {
     "int32": INT32,
     "float64": st.floats(allow_nan=False),
 }
+ZSTD = b"\x28\xb5\x2f\xfd"  # with which what it has compressed begins
 CODED = [column for column in COLUMNS[1:] if column.type.strip("[]") != "bytes"]
 
 
@@ -232,3 +233,132 @@ def test_files_of_a_run_are_one_table(tmp_path: Path) -> None:
         ("send", 1000, 500500, 2000),
         ("start", 1, None, None),
     ]
+
+
+# Checksums and statistics
+
+
+def checked(data: bytes) -> Any:
+    return pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True).read()
+
+
+@given(st.lists(groups(), min_size=1, max_size=2))
+@settings(max_examples=50, deadline=None)
+def test_pages_have_checksums_that_are_right(made: list[Made]) -> None:
+    """Arrow verifies them (parquet.thrift, PageHeader.crc)."""
+    data = b"".join(parquet_file([group for group, _ in made], ARROW_SCHEMA))
+    assert checked(data).equals(read([data]))
+
+
+def small_file() -> list[bytes]:
+    book = Book()
+    shape = book.learn(
+        "x", ((("kind", "send"), ("items", ("P",))), (("kind", "deliver"), ("destinations", (1, 2))))
+    )
+    for number in range(1, 40):
+        book.enter(shape, 1.0, number * number, -1, {b"P": str(number).encode() * number}, b"")
+    batch = book.take()
+    assert batch is not None
+    return parquet_file([to_group(batch, 1, 10**18)], ARROW_SCHEMA)
+
+
+def test_a_changed_byte_of_a_page_is_refused() -> None:
+    """Every byte of every compressed page, changed in one bit.
+
+    Heads of pages and the footer have no checksum in Parquet: there the manifest's finds it.
+    """
+    pieces = small_file()
+    data = b"".join(pieces)
+    told = pq.ParquetFile(pa.BufferReader(data)).metadata
+    names = columns_by_place(told)
+    at = tried = 0
+    for piece in pieces:
+        for place in range(at, at + len(piece)) if piece.startswith(ZSTD) else ():
+            changed = bytearray(data)
+            changed[place] ^= 1 << place % 8
+            file = pq.ParquetFile(pa.BufferReader(changed), metadata=told, page_checksum_verification=True)
+            with pytest.raises(OSError, match="CRC"):
+                file.read([names[place]])
+            tried += 1
+        at += len(piece)
+    assert tried > 500
+
+
+def columns_by_place(told: Any) -> dict[int, str]:
+    """Of each byte of a page, whose it is."""
+    found: dict[int, str] = {}
+    for place in range(told.num_columns):
+        column = told.row_group(0).column(place)
+        begin = column.dictionary_page_offset or column.data_page_offset
+        name = COLUMNS[1 + place].name
+        found.update(dict.fromkeys(range(begin, begin + column.total_compressed_size), name))
+    return found
+
+
+@given(groups())
+@settings(max_examples=50, deadline=None)
+def test_statistics_are_those_that_arrow_finds(made: Made) -> None:
+    """Null counts of all columns; least and most of those that readers choose rows by, where words are few."""
+    group, _ = made
+    data = b"".join(parquet_file([group], ARROW_SCHEMA))
+    own = pq.ParquetFile(pa.BufferReader(data)).metadata.row_group(0)
+    sink = pa.BufferOutputStream()
+    pq.write_table(read([data]), sink, write_statistics=True)
+    theirs = pq.ParquetFile(sink.getvalue()).metadata.row_group(0)
+    for place in range(own.num_columns):
+        mine, other = own.column(place).statistics, theirs.column(place).statistics
+        name = own.column(place).path_in_schema
+        assert mine.null_count == other.null_count, name
+        if (
+            name in FILTERED
+            and other.has_min_max
+            and isinstance(group.columns.get(name), (Counting, Numbers))
+        ):
+            assert (mine.min, mine.max) == (other.min, other.max), name
+
+
+def test_recorded_rows_say_what_is_least_and_most() -> None:
+    """Of kinds, services, federates and classes exactly what Arrow finds: whole files are passed over by them."""
+    book = Book()
+    for number, name in enumerate(("Fire", "Hit", "Ärger"), 1):
+        send = (("kind", "send"), ("service", "send_interaction"), ("federate", number), ("class", name))
+        shape = book.learn(name, (send, (("kind", "deliver"), ("federate", number + 3))))
+        for message in range(1, 5):
+            book.enter(shape, 1.0 + message, message * number, -1, {b"P": b"x"}, b"")
+            book.add(0, 0, 2.5 * number, 0, {})
+    batch = book.take()
+    assert batch is not None
+    data = b"".join(parquet_file([to_group(batch, 7, 10**18)], ARROW_SCHEMA))
+    own = pq.ParquetFile(pa.BufferReader(data)).metadata.row_group(0)
+    sink = pa.BufferOutputStream()
+    pq.write_table(read([data]), sink, write_statistics=True)
+    theirs = pq.ParquetFile(sink.getvalue()).metadata.row_group(0)
+    told = {}
+    for place in range(own.num_columns):
+        mine, other = own.column(place).statistics, theirs.column(place).statistics
+        if mine.has_min_max:
+            told[own.column(place).path_in_schema] = (mine.min, mine.max)
+            assert (mine.min, mine.max) == (other.min, other.max)
+    assert told["kind"] == ("deliver", "send")
+    assert told["class"] == ("Fire", "Ärger")
+    assert told["federate"] == (1, 6)
+    assert told["time_float"] == (2.5, 7.5)
+    assert {"seq", "epoch_ns", "mono_ns", "message", "service"} <= set(told)
+
+
+def test_tables_are_written_with_checksums_and_null_counts(tmp_path: Path) -> None:
+    """`NodeFiles.write_rows` likewise: a changed byte in a page is found."""
+    files = NodeFiles(tmp_path, "A", 1, {})
+    table = pa.Table.from_pylist(
+        [{"seq": n, "kind": "send", "tag": bytes([n]) * 9} for n in range(1, 99)], schema=files.schema
+    )
+    data = files.write_rows(table).read_bytes()
+    told = pq.ParquetFile(pa.BufferReader(data)).metadata.row_group(0)
+    for place in range(told.num_columns):
+        statistics = told.column(place).statistics
+        assert statistics is not None
+        assert statistics.has_null_count
+    at = told.column(0).data_page_offset + told.column(0).total_compressed_size - 2
+    changed = data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :]
+    with pytest.raises(OSError, match="CRC"):
+        checked(changed)

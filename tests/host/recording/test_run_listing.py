@@ -217,7 +217,7 @@ def test_what_is_not_as_listed_is_named(tmp_path: Path) -> None:
     missing.unlink()
     torn.write_bytes(torn.read_bytes()[:-9])
     pq.write_table(pq.read_table(changed, partitioning=None), changed, compression="none")
-    stranger = shutil.copy(paths[3], paths[3].with_name("1000-000099.parquet"))
+    stranger = Path(shutil.copy(paths[3], paths[3].with_name("1000-000099.parquet")))
     unchecked = {str(file.path): file for file in open_run(run).files}
     for path in (missing, torn):
         with pytest.raises(OSError, match=r"no such file|No such file|the manifest lists"):

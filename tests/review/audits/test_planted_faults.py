@@ -30,7 +30,6 @@ from review.planted import (
     read,
 )
 from support import recorded_runs
-from support.manifests import list_anew
 from weft import EmbeddedNode
 from weft.cli.analyse.review import EXITS, as_text
 from weft.cli.data import object_model
@@ -53,11 +52,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Three nodes and five federates, once with each logical time."""
     folder = tmp_path_factory.mktemp("recorded")
     return {
-        RUNS[0]: list_anew(recorded_runs.over_nodes(folder / "mesh", 6, steps=200, parade=True)),
-        RUNS[1]: list_anew(
-            recorded_runs.over_nodes(
-                folder / "fabric", 4, steps=200, time="HLAfloat64Time", fabric=True, parade=True
-            )
+        RUNS[0]: recorded_runs.over_nodes(folder / "mesh", 6, steps=200, parade=True),
+        RUNS[1]: recorded_runs.over_nodes(
+            folder / "fabric", 4, steps=200, time="HLAfloat64Time", fabric=True, parade=True
         ),
     }
 

@@ -24,6 +24,7 @@ from weft.cli.arguments import Commands, add_command, add_record, real, whole
 from weft.cli.data import object_model
 from weft.cli.operate import demo_nodes
 from weft.cli.operate.demo_review import review_flights
+from weft.model.errors import SettingsError
 
 FEDERATION = "Range"
 PATIENCE = 24 * 3600.0  # the aircraft may fly for long; a federate that fails is not waited for
@@ -64,6 +65,8 @@ def register(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if "://" in (arguments.record or ""):
+        raise SettingsError("--record: weft demo reviews what it records, and records to a folder: name one")
     story = Story()
     node = weft.EmbeddedNode("demo")
     print(

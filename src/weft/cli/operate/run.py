@@ -37,6 +37,7 @@ from weft.cli.operate.run_nodes import Child, FederateProgram
 from weft.cli.operate.run_table import LiveTable, PlainLines, Shown
 from weft.cli.operate.serve import new_run_directory, settings_from, stopped_by_signals
 from weft.host.mesh.node import read_domains
+from weft.host.recording.recording import local_runs
 from weft.host.server.server import run_loop
 from weft.host.settings import Settings
 from weft.model.errors import SettingsError
@@ -167,7 +168,7 @@ async def _run(
     if consoles:
         print("\n".join(consoles), flush=True)
     if console is not None:
-        await console.start([{"node": child.name} for child in children], settings.recordings)
+        await console.start([{"node": child.name} for child in children], local_runs(settings))
     with contextlib.closing(shown):
         tasks = [loop.create_task(child.attend(arguments.restart, stopping)) for child in children]
         tasks += [loop.create_task(command.attend(stopping)) for command in commands]

@@ -41,6 +41,7 @@ from weft.host.mesh.node import FabricNode, read_domains
 from weft.host.observing.call_watch import CallWatch, WatchedCall, log_call
 from weft.host.observing.tracing import flush, provider_of, span_sink
 from weft.host.operator_keys import key_of_run
+from weft.host.recording.recording import local_runs, shown_place
 from weft.host.server.server import Server, run_loop
 from weft.host.settings import FabricSettings, MeshDdmSettings, Settings, load_settings
 from weft.model.errors import SettingsError
@@ -170,11 +171,11 @@ async def _serve(settings: Settings, plan: NodePlan | None) -> int:
             await node.start()
         stopping = stopped_by_signals()
         # Only now: who has read it may end us, and that is to be in order.
-        recorded = settings.recordings if settings.record.on else ""
+        recorded = shown_place(settings.recordings) if settings.record.on else ""
         print(greeting(listeners, run_directory, settings.serve.saves, recorded, consoles), flush=True)
         if console is not None:
             here = {"address": reachable(listeners), "key": key_of_run(run_directory)}
-            await console.start([here], settings.recordings)
+            await console.start([here], local_runs(settings))
         code = 0
         if plan is None or node is None:
             await stopping.wait()

@@ -70,7 +70,18 @@ def commands_of(parser: argparse.ArgumentParser) -> list[Command]:
         else:
             found.choices += [str(choice) for choice in action.choices or ()]
             found.path = found.path or _is_path(action)
+    _put_below(found, below)
     return [found, *below]
+
+
+def _put_below(found: Command, below: list[Command]) -> None:
+    """Commands of two words belong to the one that is the first of them."""
+    for name in [one for one in found.commands if " " in one]:
+        first, _, second = name.partition(" ")
+        for one in below:
+            if one.where == f"{found.where} {first}":
+                one.commands[second] = found.commands[name]
+        del found.commands[name]
 
 
 def _is_path(action: argparse.Action) -> bool:

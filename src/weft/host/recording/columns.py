@@ -7,6 +7,7 @@ lock: what rows of a shape have in common is there once for each shape, and each
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -115,6 +116,15 @@ def to_group(batch: BookBatch, sequence: int, offset_ns: int) -> RowGroup:
         if column.name not in columns:
             columns[column.name] = _shaped(rows, column.name, extra.get(column.name))
     return RowGroup(rows.count, {name: data for name, data in columns.items() if data is not None})
+
+
+def span_of(groups: Sequence[RowGroup]) -> tuple[int, int]:
+    """The earliest and the latest wall clock of these rows."""
+    clocks = [data for group in groups if isinstance(data := group.columns["epoch_ns"], Shifted)]
+    return (
+        min(int(clock.numbers.values.min()) + clock.by for clock in clocks),
+        max(int(clock.numbers.values.max()) + clock.by for clock in clocks),
+    )
 
 
 def _numbers(values: NDArray[np.int64] | NDArray[np.float64], is_valid: NDArray[np.bool_]) -> Data | None:

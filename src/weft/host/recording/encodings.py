@@ -132,10 +132,10 @@ def listed(kind: int, parts: Sequence[bytes]) -> tuple[int, bytes]:
     return LIST_TYPE, head + b"".join(parts)
 
 
-def struct_of(*fields: tuple[int, tuple[int, bytes]]) -> bytes:
-    """Fields by rising number."""
+def struct_of(*fields: tuple[int, tuple[int, bytes]], after: int = 0) -> bytes:
+    """Fields by rising number.  `after`: the number of the last one of an open struct that they are to follow."""
     out = bytearray()
-    before = 0
+    before = after
     for number, (kind, content) in fields:
         out.append((number - before) << 4 | kind)
         out += content

@@ -2,6 +2,7 @@
 
     runs/<federation>/<start time>-<id>/
         run.json                                the run: federation, start, object model, logical time, settings
+        manifest/<node>-<began>.jsonl           what a process of the node has written, file by file (`recording.manifest`)
         nodes/<node>.json                       one node: when it began and ended, rows, dropped rows, other nodes
         nodes/<node>.idle                       empty; its time: up to then everything is in files, and nothing came since
         rows/node=<node>/<began>-<number>.parquet
@@ -207,10 +208,9 @@ def write_models(folder: Path, sources: list[Source], rid: Source | None) -> Run
 
 _RISING = ("seq", "epoch_ns", "mono_ns", "message")  # numbers that differ little from one row to the next
 _NUMBERS = ("federate", "source", "object", "cause_source", "cause", "payload_bytes", "control_bytes")
-_ASKED_FOR = ("seq", "epoch_ns", "mono_ns", "federate")  # by which readers pass over files
 
 
-def _written_as(names: list[str]) -> dict[str, object]:
+def written_as(names: list[str]) -> dict[str, object]:
     """How columns of tables are encoded: as the recorder's own are, rising numbers as differences, texts by dictionaries."""
     texts = [column.name for column in COLUMNS if column.type == "word"]
     texts += [f"{column.name}.list.element" for column in COLUMNS if column.type == "[word]"]
@@ -220,7 +220,8 @@ def _written_as(names: list[str]) -> dict[str, object]:
         "compression_level": 1,
         "use_dictionary": [name for name in texts if name.split(".")[0] in names],
         "column_encoding": {name: "DELTA_BINARY_PACKED" for name in (*_RISING, *_NUMBERS) if name in names},
-        "write_statistics": [name for name in _ASKED_FOR if name in names],
+        "write_statistics": True,
+        "write_page_checksum": True,
         "max_rows_per_page": 1 << 20,  # a page for each column: files are small, and readers take them whole
         "data_page_size": 4 << 20,
         "write_batch_size": 1 << 16,
@@ -254,7 +255,7 @@ class NodeFiles:
 
         def write(file: IO[bytes]) -> None:
             try:
-                pq.write_table(table, file, **_written_as(table.schema.names))
+                pq.write_table(table, file, **written_as(table.schema.names))
             except pa.ArrowException as error:
                 raise OSError(str(error)) from error
 

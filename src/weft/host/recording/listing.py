@@ -29,7 +29,7 @@ NOTE, GAP, WRONG = "note", "gap", "wrong"
 """Put right, so that nothing is lost; rows are missing; rows are not to be trusted."""
 
 
-class Difference(NamedTuple):
+class FileDifference(NamedTuple):
     """Between what is listed and what is there."""
 
     check: str
@@ -204,7 +204,7 @@ def _sort(run: Run) -> None:
 # What really lies there
 
 
-def look_over(run: Run) -> list[Difference]:
+def look_over(run: Run) -> list[FileDifference]:
     """What is not as the manifests list it; `run.files` are then the files that are there, as what they are."""
     if not run.manifests:
         return []
@@ -246,22 +246,22 @@ def _has_changed(file: RowFile, there: Mapping[Place, Entry]) -> bool:
     return entry is not None and entry.bytes != file.bytes
 
 
-def _drafts(run: Run, there: Iterable[Place]) -> Iterator[Difference]:
+def _drafts(run: Run, there: Iterable[Place]) -> Iterator[FileDifference]:
     for place in sorted(place for place in there if not _is_whole(place)):
         text = _temporary(place)
         if run.is_over(node_of(place)) and text not in run.troubles:
-            yield Difference("temporary file", str(place), NOTE, text, node_of(place))
+            yield FileDifference("temporary file", str(place), NOTE, text, node_of(place))
 
 
-def _torn(seen: Mapping[Place, RowFile | str]) -> Iterator[Difference]:
+def _torn(seen: Mapping[Place, RowFile | str]) -> Iterator[FileDifference]:
     for place, one in seen.items():
         if isinstance(one, str):
-            yield Difference("torn file", str(place), GAP, one, node_of(place))
+            yield FileDifference("torn file", str(place), GAP, one, node_of(place))
 
 
 def _changed(
     run: Run, changed: Sequence[RowFile], seen: Mapping[Place, RowFile | str]
-) -> Iterator[Difference]:
+) -> Iterator[FileDifference]:
     """A file with the name of another listed one is itself unchanged."""
     listed = {(one.node, file.first, file.last, file.bytes) for one in run.manifests for file in one.files}
     for file in changed:
@@ -272,10 +272,10 @@ def _changed(
             f"{file.path} was changed after it was written: it has {now.bytes} bytes, and the manifest lists "
             f"{file.bytes}; its rows are read, and what hangs on node {file.node!r} is unsure"
         )
-        yield Difference("changed file", str(file.path), WRONG, text, file.node)
+        yield FileDifference("changed file", str(file.path), WRONG, text, file.node)
 
 
-def _missing(absent: Sequence[RowFile], fresh: Sequence[RowFile]) -> Iterator[Difference]:
+def _missing(absent: Sequence[RowFile], fresh: Sequence[RowFile]) -> Iterator[FileDifference]:
     """Listed files whose rows are nowhere: of those that follow one another, the first."""
     have = {(one.said_node or one.node, one.first, one.last) for one in fresh}
     groups: list[list[RowFile]] = []
@@ -288,10 +288,10 @@ def _missing(absent: Sequence[RowFile], fresh: Sequence[RowFile]) -> Iterator[Di
         file, last = group[0], group[-1].last
         which = f"{file.path} and {len(group) - 1} behind it are" if len(group) > 1 else f"{file.path} is"
         text = f"rows {file.first} to {last} of node {file.node!r} are missing: {which} not there"
-        yield Difference("missing file", str(file.path), GAP, text, file.node, (file.first, last))
+        yield FileDifference("missing file", str(file.path), GAP, text, file.node, (file.first, last))
 
 
-def _strangers(run: Run, files: Sequence[RowFile]) -> Iterator[Difference]:
+def _strangers(run: Run, files: Sequence[RowFile]) -> Iterator[FileDifference]:
     """Of a process that lists what it writes."""
     lives = {(one.node, str(one.began_ns)) for one in run.manifests}
     nodes = {one.node for one in run.manifests}
@@ -300,12 +300,12 @@ def _strangers(run: Run, files: Sequence[RowFile]) -> Iterator[Difference]:
         its_own = (node, file.life) in lives or (node in nodes and not file.life.isdigit())
         if its_own and run.is_over(node):
             text = f"{file.path} is in no manifest of node {node!r}, and was looked into"
-            yield Difference("unlisted file", str(file.path), NOTE, text, node)
+            yield FileDifference("unlisted file", str(file.path), NOTE, text, node)
 
 
-def _left_over(run: Run) -> Iterator[Difference]:
+def _left_over(run: Run) -> Iterator[FileDifference]:
     if run.leftovers:
         first, *more = sorted(run.leftovers)
         others = f" and {len(more)} more are" if more else " is"
         text = f"{first}{others} left over: the rows are in larger files, too, which the manifest lists"
-        yield Difference("leftover files", str(first), NOTE, text, node_of(first))
+        yield FileDifference("leftover files", str(first), NOTE, text, node_of(first))

@@ -10,8 +10,10 @@ these three Parquet has encodings that numpy makes of whole columns at once, if 
     Pieces    bytes: their lengths, likewise, and then themselves (DELTA_LENGTH_BYTE_ARRAY)
 
 What that wastes in bits, zstd takes away again.  A batch is a row group, a column in it one page (of version 1, which all readers
-know) and its dictionary.  All columns of the schema are there, those without any value as well, so that
-all files of a run have the same columns and whatever reads Parquet reads the folder as one table.
+know) and its dictionary.  Each page has a checksum, so that a bit which a disk changes is found out; the footer says how many
+nulls each column has, and of those that readers choose rows by what is least and most.  All columns of the schema are there,
+those without any value as well, so that all files of a run have the same columns and whatever reads Parquet reads the folder as
+one table.
 
 Levels, as Parquet has them: of a plain column 0 is null and 1 a value; of a list 0 is null, 1 an empty list, 3 an element; the
 level of repetition is 0 for the first element of a row and 1 for those behind it.
@@ -19,8 +21,9 @@ level of repetition is 0 for the first element of a row and 1 for those behind i
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -47,13 +50,14 @@ from weft.host.recording.encodings import (
     text_of,
     zigzag,
 )
-from weft.recorder import COLUMNS
+from weft.recorder import COLUMNS, FILTERED
 from weft.wire.protobuf import varint
 
 CREATED_BY = b"weft version 1 (build 0)"  # the form that readers look for
 MAGIC = b"PAR1"
 _COMPRESSION_LEVEL = 1
-_ASKED_FOR = frozenset(["seq", "epoch_ns", "mono_ns", "federate"])  # by which readers pass over files
+_FEW_WORDS = 256  # of which least and most are looked for …
+_SHORT = 256  # … and told, if they have so many bytes at most
 
 # Numbers of Parquet's own.
 _INT32, _INT64, _DOUBLE, _BYTES = 1, 2, 5, 6
@@ -138,6 +142,7 @@ class _Page(NamedTuple):
     content: bytes
     dictionary: bytes | None = None
     words: int = 0  # values in the dictionary
+    nulls: int = 0  # slots without a value
     least: bytes | None = None
     most: bytes | None = None
 
@@ -154,8 +159,10 @@ def parquet_file(groups: Sequence[RowGroup], metadata: dict[bytes, bytes]) -> li
         begins = at
         for column in COLUMNS[1:]:  # `node` is in the path
             data = group.columns.get(column.name)
-            page = _nothing(column.type, group.rows) if data is None else maker.page(column.type, data)
-            chunk, size = _put(out, at, column.name, column.type, page, codec if data is not None else None)
+            if data is None:
+                chunk, size = _put_nothing(out, at, column.name, column.type, group.rows)
+            else:
+                chunk, size = _put(out, at, column.name, column.type, maker.page(column.type, data), codec)
             chunks.append(chunk)
             at += size
         told.append(
@@ -193,14 +200,7 @@ def _put(
         (4, int32_of(_RLE)),
     )
     more, more_packed = _put_page(out, 0, page.content, (5, (STRUCT_TYPE, struct_of(*levels))), codec)
-    is_list = kind.startswith("[")
-    path = [name.encode(), b"list", b"element"] if is_list else [name.encode()]
-    used = sorted({_RLE, page.encoding, *([_PLAIN] if dictionary_at is not None else [])})
     fields = [
-        (1, int32_of(_PHYSICAL[kind.strip("[]")])),
-        (2, listed(INT32_TYPE, [zigzag(one) for one in used])),
-        (3, listed(TEXT_TYPE, [varint(len(one)) + one for one in path])),
-        (4, int32_of(_UNCOMPRESSED if codec is None else _ZSTD)),
         (5, int64_of(page.slots)),
         (6, int64_of(size + more)),
         (7, int64_of(packed + more_packed)),
@@ -208,9 +208,49 @@ def _put(
     ]
     if dictionary_at is not None:
         fields.append((11, int64_of(dictionary_at)))
-    if name in _ASKED_FOR and page.least is not None and page.most is not None:
-        fields.append((12, (STRUCT_TYPE, struct_of((5, text_of(page.most)), (6, text_of(page.least))))))
-    return struct_of((2, int64_of(at)), (3, (STRUCT_TYPE, struct_of(*fields)))), packed + more_packed
+    fields.append((12, (STRUCT_TYPE, _statistics(name, page))))
+    first = _first_fields(name, kind, page.encoding, dictionary_at is not None, codec is not None)
+    chunk = first + struct_of(*fields, after=4)
+    return struct_of((2, int64_of(at)), (3, (STRUCT_TYPE, chunk))), packed + more_packed
+
+
+@cache
+def _first_fields(name: str, kind: str, encoding: int, has_dictionary: bool, is_packed: bool) -> bytes:
+    """What the footer says of a column in the same way for many groups: an open struct, up to field 4."""
+    path = [name.encode(), b"list", b"element"] if kind.startswith("[") else [name.encode()]
+    used = sorted({_RLE, encoding, *([_PLAIN] if has_dictionary else [])})
+    return struct_of(
+        (1, int32_of(_PHYSICAL[kind.strip("[]")])),
+        (2, listed(INT32_TYPE, [zigzag(one) for one in used])),
+        (3, listed(TEXT_TYPE, [varint(len(one)) + one for one in path])),
+        (4, int32_of(_ZSTD if is_packed else _UNCOMPRESSED)),
+    )[:-1]
+
+
+def _statistics(name: str, page: _Page) -> bytes:
+    if name not in FILTERED or page.least is None or page.most is None:
+        return struct_of((3, int64_of(page.nulls)))
+    return struct_of((3, int64_of(page.nulls)), (5, text_of(page.most)), (6, text_of(page.least)))
+
+
+def _put_nothing(out: list[bytes], at: int, name: str, kind: str, rows: int) -> tuple[bytes, int]:
+    """A column without any value: the same for all of its kind."""
+    content, page = _nothing(kind.startswith("["), rows)
+    out.append(content)
+    first = _first_fields(name, kind, _PLAIN, False, False)
+    size = int64_of(len(content))
+    chunk = first + struct_of((5, int64_of(rows)), (6, size), (7, size), (9, int64_of(at)), page, after=4)
+    return struct_of((2, int64_of(at)), (3, (STRUCT_TYPE, chunk))), len(content)
+
+
+@lru_cache(64)
+def _nothing(is_list: bool, rows: int) -> tuple[bytes, tuple[int, tuple[int, bytes]]]:
+    """Its page, and its statistics."""
+    content = (same_levels(0, rows) if is_list else b"") + same_levels(0, rows)
+    out: list[bytes] = []
+    levels = ((1, int32_of(rows)), (2, int32_of(_PLAIN)), (3, int32_of(_RLE)), (4, int32_of(_RLE)))
+    _put_page(out, 0, content, (5, (STRUCT_TYPE, struct_of(*levels))), None)
+    return b"".join(out), (12, (STRUCT_TYPE, struct_of((3, int64_of(rows)))))
 
 
 def _put_page(
@@ -218,14 +258,17 @@ def _put_page(
 ) -> tuple[int, int]:
     """Bytes with its header, and those that it takes when it is compressed."""
     packed = content if codec is None else codec.compress(content, asbytes=True)
-    head = struct_of((1, int32_of(kind)), (2, int32_of(len(content))), (3, int32_of(len(packed))), header)
+    checksum = zlib.crc32(packed)
+    signed = checksum - (checksum >> 31 << 32)
+    head = struct_of(
+        (1, int32_of(kind)),
+        (2, int32_of(len(content))),
+        (3, int32_of(len(packed))),
+        (4, int32_of(signed)),
+        header,
+    )
     out += [head, packed]
     return len(head) + len(content), len(head) + len(packed)
-
-
-def _nothing(kind: str, rows: int) -> _Page:
-    repeated = same_levels(0, rows) if kind.startswith("[") else b""
-    return _Page(rows, _PLAIN, repeated + same_levels(0, rows))
 
 
 _Values = TypeVar("_Values", NDArray[np.signedinteger], NDArray[np.signedinteger] | NDArray[np.float64])
@@ -259,15 +302,17 @@ class _Maker:
     def _numbers(self, data: Numbers, shift: int) -> _Page:
         levels, values = self._where(data.is_valid, data.values)
         if values.dtype == np.float64:
-            return _Page(self._rows, _PLAIN, levels + values.tobytes())
+            least, most = _float_ends(values)
+            nulls = self._rows - len(values)
+            return _Page(self._rows, _PLAIN, levels + values.tobytes(), nulls=nulls, least=least, most=most)
         if not len(values):
-            return _Page(self._rows, _PLAIN, levels)
+            return _Page(self._rows, _PLAIN, levels, nulls=self._rows)
         body = self._bodies.get(id(data))
         if body is None:
             body = self._bodies[id(data)] = differences(values.astype(np.int64, copy=False))
         content = levels + delta_head(len(values), int(values[0]) + shift) + body
         least, most = _ends(int(values.min()) + shift, int(values.max()) + shift)
-        return _Page(self._rows, _DELTA, content, least=least, most=most)
+        return _Page(self._rows, _DELTA, content, nulls=self._rows - len(values), least=least, most=most)
 
     def _where(self, is_valid: NDArray[np.bool_] | None, values: _Values) -> tuple[bytes, _Values]:
         """Levels, and the values that there are."""
@@ -297,11 +342,9 @@ class _Maker:
         slots = len(index)
         levels, index = self._having(levels_of, width, index)
         content = repeated + levels + coded(codes, len(words), index)
-        least = most = None
-        if inner == "int64" and words:
-            numbers = [word for word in words if isinstance(word, int)]
-            least, most = _ends(min(numbers), max(numbers))
-        return _Page(slots, _DICTIONARY, content, _plain(inner, words), len(words), least, most)
+        least, most = _ends_of(inner, words)
+        nulls = slots - len(index)
+        return _Page(slots, _DICTIONARY, content, _plain(inner, words), len(words), nulls, least, most)
 
     def _flattened(self, index: Indices, lengths: Indices) -> Indices:
         """Of each slot, its place among the elements of all values."""
@@ -332,7 +375,8 @@ class _Maker:
 
     def _pieces(self, data: Pieces) -> _Page:
         levels, sizes = self._where(data.is_valid, data.sizes)
-        return _Page(self._rows, _DELTA_LENGTHS, levels + lengths_of(sizes) + data.data)
+        content = levels + lengths_of(sizes) + data.data
+        return _Page(self._rows, _DELTA_LENGTHS, content, nulls=self._rows - len(sizes))
 
     def _piece_lists(self, data: PieceLists) -> _Page:
         level = np.where(data.is_valid, np.where(data.counts > 0, 3, 1), 0).astype(np.uint8)
@@ -344,11 +388,39 @@ class _Maker:
             behind = np.ones(slots, np.uint8)
             behind[np.cumsum(each) - each] = 0
             level, repeated = np.repeat(level, each), bits(behind)
-        return _Page(slots, _DELTA_LENGTHS, repeated + pairs(level) + lengths_of(data.sizes) + data.data)
+        content = repeated + pairs(level) + lengths_of(data.sizes) + data.data
+        return _Page(slots, _DELTA_LENGTHS, content, nulls=slots - len(data.sizes))
 
 
 def _ends(least: int, most: int) -> tuple[bytes, bytes]:
     return least.to_bytes(8, "little", signed=True), most.to_bytes(8, "little", signed=True)
+
+
+def _float_ends(
+    values: NDArray[np.floating] | NDArray[np.signedinteger],
+) -> tuple[bytes | None, bytes | None]:
+    """As Parquet wants it: nothing where there is a NaN, and both zeros are between -0.0 and 0.0."""
+    least, most = values.min(initial=np.inf), values.max(initial=-np.inf)
+    if not least <= most:  # none, or a NaN
+        return None, None
+    return np.float64(least or -0.0).tobytes(), np.float64(most or 0.0).tobytes()
+
+
+def _ends_of(inner: str, words: list[Word]) -> tuple[bytes | None, bytes | None]:
+    """Of the words of a dictionary, all of which some row has, or might have."""
+    if inner == "int64" and words:
+        numbers = [word for word in words if isinstance(word, int)]
+        return _ends(min(numbers), max(numbers))
+    if inner in ("word", "text") and 0 < len(words) <= _FEW_WORDS:
+        texts = [_encoded(word) for word in words]
+        least, most = min(texts), max(texts)
+        if len(least) <= _SHORT and len(most) <= _SHORT:
+            return least, most
+    return None, None
+
+
+def _encoded(word: Word) -> bytes:
+    return word if isinstance(word, bytes) else str(word).encode("utf-8", "replace")
 
 
 def _words(values: Sequence[Cell]) -> tuple[list[Word], list[int]]:
@@ -365,7 +437,7 @@ def _plain(inner: str, words: list[Word]) -> bytes:
     physical = _PHYSICAL[inner]
     if physical != _BYTES:
         return np.array(words, _NUMPY[physical]).tobytes()
-    packed = [word if isinstance(word, bytes) else str(word).encode("utf-8", "replace") for word in words]
+    packed = [_encoded(word) for word in words]
     return b"".join(len(one).to_bytes(4, "little") + one for one in packed)
 
 

@@ -11,203 +11,34 @@ works again; the federation goes on in any case.
 from __future__ import annotations
 
 import atexit
-import contextlib
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
-from weft.host.processes import this_process
-from weft.host.recording.files import (
-    RUN_FILE,
-    NodeFiles,
-    RunInfo,
-    node_file,
-    open_run_folder,
-    read_json,
-    run_id,
-    write_idle,
-    write_json,
-    write_models,
-)
-from weft.host.recording.writers import Part, ProcessWriter, Writer
+from weft.host.recording.run_writer import RunWriter
+from weft.host.recording.writers import ProcessWriter, Writer
 from weft.host.settings import Settings
+from weft.host.storage import named_place
 from weft.kernel.node.faults import trace_of
 from weft.kernel.state.federation import Federation
-from weft.model.errors import WeftError
+from weft.model.errors import SettingsError, WeftError
 from weft.model.json_types import JsonObject
 from weft.model.log_text import ERROR, LogText
-from weft.model.recording import NO_OBJECT, Recorder
-from weft.model.records import Source
-from weft.recorder import VERSION, Book, BookBatch
+from weft.model.recording import Recorder
+from weft.recorder import Book, BookBatch
+
+if TYPE_CHECKING:
+    from weft.host.recording.uploader import Uploader
 
 QUEUE_BYTES = 64 << 20
 INTERVAL = 1.0
 _PATIENCE = 30.0  # seconds to write what is left when a node ends
-_LOOKS = 16  # at both clocks, until one was quick …
-_QUICK = 20_000  # … which takes less than so many ns
 
 Guard = Callable[[Callable[[], None]], None]
 """Runs something where the kernel is not at work: under its lock, or in its thread, now or soon."""
-
-
-class RunWriter:
-    """One federation at one node: its book, what waits to be written, and its files."""
-
-    def __init__(
-        self, book: Book, federation: Federation, node: str, directory: Path, writer: Writer
-    ) -> None:
-        self.book = book
-        self._writer = writer
-        self.federation = federation.name
-        self.node = node
-        self.began_ns = time.time_ns()
-        self._joined_before = federation.membership.joined
-        self.waiting: deque[BookBatch | int] = deque()  # a number: so many rows were dropped here
-        self.rows = 0
-        self.dropped = 0
-        self.ended = False  # nothing more comes
-        self.finished = False  # and that is written
-        self.failing = False
-        self.erred = False  # an error of the recorder's own was told
-        self.collected_ns = 0  # up to when its book was emptied
-        self.folder: Path | None = None
-        self._directory = directory
-        self._identity = run_id(federation.name, federation.execution)
-        self._of = federation
-        self._extensions = len(federation.extensions)  # when its models were last written
-        self._info: RunInfo = {
-            "federation": federation.name,
-            "id": self._identity,
-            "start": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.began_ns // 10**9)),
-            "start_ns": self.began_ns,
-            "node": node,
-            "home": federation.home,
-            "execution": federation.execution,
-            "time": federation.time.name,
-            "schema": VERSION,
-        }
-        self._process = this_process()
-        self._files: NodeFiles | None = None
-        self._sequence = 1
-        self._told: tuple[int, bool, list[str]] | None = None
-
-    def open(self, settings: Mapping[str, object]) -> NodeFiles:
-        """The folder and its files, when the first rows are to be written; raises OSError."""
-        if self._files is None:
-            folder = open_run_folder(self._directory, self.federation, self._identity, self.began_ns)
-            before = read_json(node_file(folder, self.node))
-            info: RunInfo = {**self._info, **write_models(folder, *_models(self._of)), "settings": settings}
-            self._files = NodeFiles(folder, self.node, self.began_ns, info)
-            self.folder = folder
-            if before:
-                crashed = before.get("ended_ns") is None
-                detail = "after a crash" if crashed else "after it had ended in order"
-                self._note("restart", {"detail": detail})
-            more: dict[str, object] = {"source": self._joined_before} if self._joined_before else {}
-            self._note("start", {"detail": f"schema {VERSION}", **more})
-        return self._files
-
-    def write(self, batches: list[BookBatch | int], settings: Mapping[str, object]) -> None:
-        """As one more file; raises OSError, and nothing of them is written then."""
-        files = self.open(settings)
-        parts: list[Part] = []
-        at = self._sequence
-        for one in batches:
-            batch = one
-            if isinstance(batch, int):
-                at += batch
-                batch = _special("dropped", {"queue": batch})
-            parts.append(Part(batch, at))
-            at += batch.rows
-        self._write_parts(files, parts)
-        if len(self._of.extensions) > self._extensions:
-            # A federate has joined and brought object model modules: whoever decodes values needs them, too.
-            self._extensions = len(self._of.extensions)
-            told = read_json(files.folder / RUN_FILE)
-            write_json(files.folder / RUN_FILE, {**told, **write_models(files.folder, *_models(self._of))})
-
-    def _note(self, kind: str, more: dict[str, object]) -> None:
-        """A row of the recorder's own."""
-        assert self._files is not None
-        self._write_parts(self._files, [Part(_special(kind, more), self._sequence)])
-
-    def _write_parts(self, files: NodeFiles, parts: list[Part]) -> None:
-        """As one file, one behind the other."""
-        self._writer.write(files.next_path(), files.metadata, parts, clock_offset())
-        last = parts[-1]
-        self._sequence = last.sequence + last.batch.rows
-        self.rows += sum(part.batch.rows for part in parts)
-
-    def stop(self, settings: Mapping[str, object]) -> None:
-        """In order: it is the last thing that is written."""
-        self.open(settings)
-        self._note("stop", {})
-        self.finished = True
-
-    def rest(self, until_ns: int) -> None:
-        """Nothing happened: so that whoever follows the run knows, and does not wait for files that do not come."""
-        if self.folder is not None and not self.failing and until_ns:
-            with contextlib.suppress(OSError):
-                write_idle(self.folder, self.node, until_ns)
-
-    def tell(self) -> None:
-        """What nodes/<node>.json says, if that has changed."""
-        others = [other for other in self.book.others if other != self.node]
-        told = (self.dropped, self.finished, others)
-        if self._files is None or told == self._told:
-            return
-        self._files.write_node(
-            {
-                "node": self.node,
-                "began_ns": self.began_ns,
-                "ended_ns": time.time_ns() if self.finished else None,
-                "rows": self.rows,
-                "dropped": self.dropped,
-                "others": others,
-                "process": self._process,
-            }
-        )
-        self._told = told
-
-
-def clock_offset(
-    monotonic: Callable[[], int] = time.monotonic_ns, wall: Callable[[], int] = time.time_ns
-) -> int:
-    """From the monotonic clock to the wall clock, ns.
-
-    A thread may have to wait between two looks at clocks, and rows of two nodes are put in order by what it finds: so it
-    looks again until it was quick, and takes the quickest.
-    """
-    found: list[tuple[int, int]] = []
-    for _ in range(_LOOKS):
-        before, at, after = monotonic(), wall(), monotonic()
-        found.append((after - before, at - (before + after) // 2))
-        if after - before < _QUICK:
-            break
-    return min(found)[1]
-
-
-def _special(kind: str, more: dict[str, object]) -> BookBatch:
-    """A row of the recorder's own."""
-    book = Book()
-    shape = book.learn(kind, ((("kind", kind), ("federate", 0)),))
-    book.enter(shape, time.monotonic(), 0, NO_OBJECT, None, b"")
-    book.add(0, 0, None, 0, more)
-    batch = book.take()
-    assert batch is not None
-    return batch
-
-
-def _models(federation: Federation) -> tuple[list[Source], Source | None]:
-    """The object model modules in the order in which they came, and the RID file."""
-    modules, mim, _, rid = federation.founding
-    sources = [*([] if mim is None else [mim]), *modules]
-    for extension in federation.extensions:
-        sources.extend(extension)
-    return sources, rid
 
 
 class NodeRecordings:
@@ -228,9 +59,20 @@ class NodeRecordings:
         settings: Mapping[str, object] | None = None,
         write: Callable[[RunWriter, list[BookBatch | int]], None] | None = None,
         writer: Writer | None = None,
+        spool: str | Path = "",
+        keep_spool: bool = False,
+        upload_seconds: float = 30.0,
     ) -> None:
-        """`writer`: who makes files of batches, if not a process of its own.  `write`: in place of writing files, for tests."""
+        """`directory`: of this machine, or an address of a store; then rows go to the spool first (`recording.spool`).
+
+        `writer`: who makes files of batches, if not a process of its own.  `write`: in place of writing files, for tests.
+        """
+        self.place = named_place(directory)
         self.directory = Path(directory)
+        self._uploader: Uploader | None = None
+        self._hold: Callable[[Path], IO[bytes]] | None = None
+        if self.place.local is None:
+            self._begin_uploading(Path(spool) if spool else None, report, keep_spool, upload_seconds)
         self.runs: list[RunWriter] = []
         self.folders: list[Path] = []  # in which something has been written
         self.dropped = 0
@@ -249,6 +91,23 @@ class NodeRecordings:
         self.closed = False
         self._thread: threading.Thread | None = None
 
+    def _begin_uploading(
+        self, spool: Path | None, report: Callable[[str], None], keep: bool, patience: float
+    ) -> None:
+        from weft.host.recording.spool import default_spool, hold
+        from weft.host.recording.uploader import Uploader
+
+        chosen = spool or default_spool()
+        try:
+            self._uploader = Uploader(self.place, chosen, report, keep, patience)
+        except OSError as error:
+            why = error.strerror or error
+            raise SettingsError(
+                f"{chosen}: what is recorded to {self.place} cannot wait there: {why}; record.spool names another folder"
+            ) from error
+        self.directory = self._uploader.folder
+        self._hold = hold
+
     # --- for the kernel, in its thread --------------------------------------------------------------------------
 
     def begin(self, federation: Federation, node: str) -> Recorder | None:
@@ -256,7 +115,7 @@ class NodeRecordings:
             return None
         run: RunWriter
         book = Book(self._payloads, full=lambda: self._collect(run))
-        run = RunWriter(book, federation, node, self.directory, self._writer)
+        run = RunWriter(book, federation, node, self.directory, self._writer, self._hold)
         self.runs.append(run)
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="weft recorder", daemon=True)
@@ -319,7 +178,7 @@ class NodeRecordings:
         """For a survey: where to, how much, and what waits to be written."""
         return {
             "on": not self.closed,
-            "directory": str(self.directory),
+            "directory": str(self.directory if self._uploader is None else self.place),
             "runs": {
                 run.federation: run.folder.relative_to(self.directory).as_posix()
                 for run in list(self.runs)
@@ -386,6 +245,23 @@ class NodeRecordings:
         if run.folder is not None and run.folder not in self.folders:
             self.folders.append(run.folder)
         run.tell()
+        self._tell_manifest(run)
+
+    def _tell_manifest(self, run: RunWriter) -> None:
+        """Once that it cannot be written, and once that it can."""
+        error = run.manifest_error
+        if (error is not None) == run.manifest_told:
+            return
+        run.manifest_told = error is not None
+        if error is None:
+            text = f"the manifest of {run.folder} is whole again"
+            self._report(LogText(text, "recording-goes-on", federation=run.federation))
+            return
+        text = (
+            f"federation {run.federation!r}: the manifest of its run cannot be written in {run.folder}: "
+            f"{error.strerror or error}; its rows are recorded, and its lines are written as soon as that works again"
+        )
+        self._report(LogText(text, "recording-failed", ERROR, federation=run.federation))
 
     def _failed(self, run: RunWriter, batches: list[BookBatch | int], error: Exception) -> None:
         """Whatever the reason, the run goes on; what could not be written is counted as dropped."""
@@ -417,31 +293,38 @@ class NodeRecordings:
             run.stop(self._settings)
             self._rows += run.rows - before
             run.tell()
+            self._tell_manifest(run)
         except (OSError, WeftError) as error:
             why = getattr(error, "strerror", None) or error
             text = f"{run.folder}: the end of the recording could not be written: {why}"
             self._report(LogText(text, "recording-failed", ERROR, federation=run.federation))
+        finally:
+            run.close()
 
     def close(self) -> None:
         """Write what is left, and that it is over.  To be called where the kernel is not at work."""
-        if self._thread is None or self.closed:
-            return
-        self.collect()
-        for run in self.runs:
-            run.ended = True
-        self.closed = True
-        self._wake.set()
-        atexit.unregister(self.close)
-        self._thread.join(_PATIENCE)
-        if self._thread.is_alive():
-            text = f"recording: gave up after {_PATIENCE:g} s; the last rows are not written"
-            self._report(LogText(text, "recording-failed", ERROR))
+        if self._thread is not None and not self.closed:
+            self.collect()
+            for run in self.runs:
+                run.ended = True
+            self.closed = True
+            self._wake.set()
+            atexit.unregister(self.close)
+            self._thread.join(_PATIENCE)
+            if self._thread.is_alive():
+                text = f"recording: gave up after {_PATIENCE:g} s; the last rows are not written"
+                self._report(LogText(text, "recording-failed", ERROR))
+        uploader, self._uploader = self._uploader, None
+        if uploader is not None:
+            self.closed = True
+            uploader.close()
 
 
 def recordings_of(settings: Settings, report: Callable[[str], None], guard: Guard) -> NodeRecordings:
     """As the settings of a server or node ask for it."""
     record = settings.record
     told = {name: asdict(getattr(settings, name)) for name in ("record", "fabric", "ddm")}
+    told["record"]["directory"] = shown_place(record.directory)
     return NodeRecordings(
         settings.recordings,
         report,
@@ -450,4 +333,22 @@ def recordings_of(settings: Settings, report: Callable[[str], None], guard: Guar
         interval=record.seconds,
         queue_bytes=record.queue_bytes,
         settings=told,
+        spool=record.spool,
+        keep_spool=record.keep_spool,
+        upload_seconds=record.upload_seconds,
     )
+
+
+def shown_place(given: str) -> str:
+    """Where runs go, for people: an address may have a password in it."""
+    return str(named_place(given)) if "://" in given else given
+
+
+def local_runs(settings: Settings) -> str:
+    """The folder of this machine in which runs lie while they are recorded."""
+    place = named_place(settings.recordings)
+    if place.local is not None:
+        return settings.recordings
+    from weft.host.recording.spool import default_spool, folder_of
+
+    return str(folder_of(Path(settings.record.spool or default_spool()), place))

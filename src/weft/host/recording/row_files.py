@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from weft.host.recording.files import NODE_KEY, RUN_KEY, VERSION_KEY, RecordingError, arrow_schema
@@ -72,7 +73,7 @@ class ChangedFile(OSError):
     """It is not what the manifest lists."""
 
 
-def file_place(path: Place) -> tuple[str, int, str]:
+def file_place(path: Place | PurePath) -> tuple[str, int, str]:
     """Files of one process are in the order of their numbers, also beyond a million."""
     began, _, number = path.stem.rpartition("-")
     return began, int(number) if number.isdigit() else 0, path.name

@@ -6,7 +6,7 @@ a lock of its own, and the federates' process need not even load what it takes t
 
     asking    length of the head (4 bytes), head: path, metadata, offset of the clock, and of each batch what is pickled
     pieces    of the batches, as they are, behind one another: in memory that both have, or behind the head where there is none
-    answer    length (4 bytes), pickled: the number and text of an error; nothing, if all went well
+    answer    length (4 bytes), pickled: what was written, for the manifest; or the number and text of an error
 
 Shapes are sent once: a batch has the list of all that its book knows, so only those behind the last are in its head.  The process
 ends when its input does, whatever ended the one that started it; so everything that was handed over is written.
@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from weft.host.files.private import write_by
+from weft.host.recording.manifest import WrittenFile, checksum
 from weft.model.recording import Pattern, rows_in
 from weft.recorder import BookBatch
 from weft.recorder.book import ROWS
@@ -70,14 +71,19 @@ class Writer:
         """Load what it takes to write before there is much to do: that alone is a second of processor time on a slow machine."""
         from weft.host.recording import columns  # noqa: F401
 
-    def write(self, path: Path, metadata: dict[bytes, bytes], parts: Sequence[Part], offset_ns: int) -> None:
+    def write(
+        self, path: Path, metadata: dict[bytes, bytes], parts: Sequence[Part], offset_ns: int
+    ) -> WrittenFile:
         """One file; raises OSError, and then there is none.  `offset_ns`: from the monotonic to the wall clock."""
-        from weft.host.recording.columns import ARROW_SCHEMA, to_group
+        from weft.host.recording.columns import ARROW_SCHEMA, span_of, to_group
         from weft.host.recording.parquet import parquet_file
 
         groups = [to_group(part.batch, part.sequence, offset_ns) for part in parts]
         pieces = parquet_file(groups, metadata | ARROW_SCHEMA)
         write_by(path, lambda file: file.writelines(pieces))
+        rows = sum(group.rows for group in groups)
+        ends = parts[0].sequence, parts[-1].sequence + groups[-1].rows - 1
+        return WrittenFile(rows, *ends, *span_of(groups), sum(map(len, pieces)), checksum(pieces))
 
     def close(self) -> None:
         """Nothing more is to be written."""
@@ -124,7 +130,9 @@ class ProcessWriter(Writer):
             os.close(self._shared)
             self._shared = -1
 
-    def write(self, path: Path, metadata: dict[bytes, bytes], parts: Sequence[Part], offset_ns: int) -> None:
+    def write(
+        self, path: Path, metadata: dict[bytes, bytes], parts: Sequence[Part], offset_ns: int
+    ) -> WrittenFile:
         """If the process dies meanwhile, another one is asked; if that dies, too, it is not for want of luck."""
         for _ in range(_TRIES):
             process = self._start()
@@ -140,12 +148,12 @@ class ProcessWriter(Writer):
                 self._alone = not self._proven
                 continue
             self._proven = True
-            if answer is not None:
+            if not isinstance(answer, WrittenFile):
                 raise OSError(*answer)
-            return
+            return answer
         if not self._alone:
             raise OSError(0, f"the process that writes files ended {_TRIES} times, the last one with {how}")
-        super().write(path, metadata, parts, offset_ns)
+        return super().write(path, metadata, parts, offset_ns)
 
     def _ask(
         self,
@@ -153,15 +161,15 @@ class ProcessWriter(Writer):
         where: tuple[str, dict[bytes, bytes], int],
         parts: Sequence[Part],
         pieces: Sequence[_Bytes],
-    ) -> tuple[int, str] | None:
-        """What went wrong, if anything."""
+    ) -> WrittenFile | tuple[int, str]:
+        """What was written, or what went wrong."""
         assert process.stdin is not None
         assert process.stdout is not None
         told = [self._told(part) for part in parts]
         head = pickle.dumps((*where, told, self._forgotten()), pickle.HIGHEST_PROTOCOL)
         behind = pieces if self._shared < 0 else []
         _send(process.stdin, [len(head).to_bytes(_HEAD, "little") + head, *behind])
-        answer: tuple[int, str] | None = _receive(process.stdout)
+        answer: WrittenFile | tuple[int, str] = _receive(process.stdout)
         if self._shared >= 0 and sum(map(len, pieces)) > _KEPT:
             os.ftruncate(self._shared, 0)
         return answer
@@ -282,8 +290,7 @@ def serve() -> None:
     shared = _Shared(int(sys.argv[2])) if len(sys.argv) > 2 else None
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
-            wrong = _carry_out(writer, asked, shared, shapes)
-            answer = b"" if wrong is None else pickle.dumps(wrong)
+            answer = pickle.dumps(_carry_out(writer, asked, shared, shapes))
             _send(answers, [len(answer).to_bytes(_HEAD, "little") + answer])
 
 
@@ -308,8 +315,8 @@ class _Shared:
 
 def _carry_out(
     writer: Writer, asked: IO[bytes], shared: _Shared | None, shapes: _Shapes
-) -> tuple[int, str] | None:
-    """One file; what went wrong."""
+) -> WrittenFile | tuple[int, str]:
+    """One file; or what went wrong."""
     path: str
     metadata: dict[bytes, bytes]
     told: list[_PartHead]
@@ -327,7 +334,6 @@ def _carry_out(
     for which in forgotten:
         del shapes[which]
     try:
-        writer.write(Path(path), metadata, parts, offset_ns)
+        return writer.write(Path(path), metadata, parts, offset_ns)
     except OSError as error:
         return error.errno or 0, error.strerror or str(error)
-    return None

@@ -23,7 +23,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from weft.host.files.private import make_private, write_whole
+from weft.host.files.private import make_private, write_by, write_whole
 from weft.model.errors import WeftError
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pyarrow.fs as fs
 
 LOCAL = "file"
+_PIECE = 4 << 20  # bytes that are copied at once
 
 
 class StorageError(WeftError):
@@ -191,12 +192,18 @@ class Place:
             make_private(local.parent)
             write_whole(local, data)
             return
-        store = self._store()
-        if store.type_name in ("local", "hdfs"):
-            store.create_dir(str(PurePosixPath(self._key).parent), recursive=True)
-        stream = store.open_output_stream(self._key)
-        stream.write(data)  # a store shows the object when it is closed, and not before
-        stream.close()
+        with self._new_file() as stream:
+            stream.write(data)
+
+    def write_from(self, source: IO[bytes]) -> None:
+        """The same, of what a file of this machine has: piece by piece, whatever its size."""
+        local = self.local
+        if local is not None:
+            make_private(local.parent)
+            write_by(local, lambda file: shutil.copyfileobj(source, file, _PIECE))
+            return
+        with self._new_file() as stream:
+            shutil.copyfileobj(source, stream, _PIECE)
 
     def remove(self) -> None:
         """The file, or the folder with all that lies below it; nothing happens if it is not there."""
@@ -223,6 +230,13 @@ class Place:
 
         return (self._store(), self._key) if self._base else (fs.LocalFileSystem(), str(self.path))
 
+    def _new_file(self) -> pa.NativeFile:
+        """A store shows the object when it is closed, and not before."""
+        store = self._store()
+        if store.type_name in ("local", "hdfs"):
+            store.create_dir(str(PurePosixPath(self._key).parent), recursive=True)
+        return store.open_output_stream(self._key)
+
     @property
     def _key(self) -> str:
         """What the store calls it."""
@@ -234,6 +248,14 @@ class Place:
 
 def place_of(given: str | os.PathLike[str] | Place) -> Place:
     """Of a path, absolute or not, or of an address with a scheme, like s3://bucket/runs; raises StorageError."""
+    place = named_place(given)
+    if place._base:
+        _root(place._base, place._options)
+    return place
+
+
+def named_place(given: str | os.PathLike[str] | Place) -> Place:
+    """The same, for who only wants its name: nothing is opened, and whether anybody can open it is not known."""
     if isinstance(given, Place):
         return given
     text = os.fspath(given)
@@ -244,9 +266,7 @@ def place_of(given: str | os.PathLike[str] | Place) -> Place:
     path = unquote(parts.path)
     if scheme == LOCAL:
         return Place(os.path.abspath(path))
-    base = f"{scheme}://{parts.netloc}"
-    _root(base, parts.query)
-    return Place("/" + path.strip("/"), base, parts.query)
+    return Place("/" + path.strip("/"), f"{scheme}://{parts.netloc}", parts.query)
 
 
 @cache
@@ -255,7 +275,9 @@ def _root(base: str, options: str) -> tuple[fs.FileSystem, str]:
     import pyarrow as pa
     import pyarrow.fs as fs
 
-    address = f"{base}/" + (f"?{options}" if options else "")
+    if base.startswith("s3://") and "allow_delayed_open" not in options:
+        options += "&allow_delayed_open=true"  # one request for a small file instead of three
+    address = f"{base}/" + (f"?{options.lstrip('&')}" if options else "")
     try:
         store, path = fs.FileSystem.from_uri(address)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
-from weft.host.recording.listing import Difference, look_over
+from weft.host.recording.listing import FileDifference, look_over
 from weft.host.recording.manifest import Manifest
 from weft.host.recording.run import Run
 from weft.host.recording.runs import RowFile
@@ -33,7 +33,7 @@ def inspect(run: Run) -> list[Doubt]:
     return found + _described(run)
 
 
-def _doubt(one: Difference) -> Doubt:
+def _doubt(one: FileDifference) -> Doubt:
     return Doubt(one.check, one.subject, one.severity, one.text, frozenset({one.node} - {""}))
 
 
@@ -70,17 +70,22 @@ def _counted(manifest: Manifest) -> tuple[int, int]:
 
 
 def _foreign(run: Run) -> list[Doubt]:
-    """Files of another run."""
-    runs = Counter(file.said_run for file in run.files if file.said_run)
+    """Files of another run.  Nodes of one that began in different seconds have different names for it, but the same id."""
+    runs = Counter(_identity(file.said_run) for file in run.files if file.said_run)
     if len(runs) < 2:
         return []
-    own = run.path.name if run.path.name in runs else runs.most_common(1)[0][0]
+    own = _identity(run.path.name)
+    own = own if own in runs else runs.most_common(1)[0][0]
     found = []
-    for file in [one for one in run.files if one.said_run not in ("", own)]:
+    for file in [one for one in run.files if one.said_run and _identity(one.said_run) != own]:
         run.files.remove(file)
         text = f"{file.path} is of another run, {file.said_run}, and is not read"
         found.append(Doubt("foreign file", str(file.path), NOTE, text))
     return found
+
+
+def _identity(name: str) -> str:
+    return name.rpartition("-")[2]
 
 
 def _moved(run: Run) -> list[Doubt]:
