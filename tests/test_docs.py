@@ -137,6 +137,17 @@ LEFT_OUT: dict[tuple[str, str], str] = {
             "found = weft.review.review(run, session=spark)",
         )
     },
+    **{
+        ("docs/how-to/lake.md", first): "tests/review/lake/test_lake_page.py runs the page, block by block"
+        for first in (
+            "weft review runs",
+            "weft sql",
+            "weft lake compact",
+            "import weft.review",
+            "import duckdb",
+            "from pathlib import Path",
+        )
+    },
 }
 
 

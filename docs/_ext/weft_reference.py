@@ -7,7 +7,7 @@ import ast
 import inspect
 import io
 import tokenize
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from typing import Any
 
@@ -15,6 +15,8 @@ from weft import cli
 from weft.host import settings
 from weft.host.client import settings as client_settings
 from weft.recorder import schema
+from weft.review.lake import schema as lake
+from weft.review.query.views import VIEWS
 
 
 def _cell(text: str) -> str:
@@ -145,9 +147,33 @@ def all_rows() -> str:
     return "".join(text)
 
 
+# The lake
+
+
+def all_lake_tables() -> str:
+    """The tables of the lake of results, and the views over them."""
+    text = [
+        f"\n## Tables\n\nVersion {lake.LAKE_VERSION}. Every table begins with these columns:\n\n",
+        _columns(lake.KEY),
+    ]
+    text += [
+        f"\n### {table.name}\n\nA row is {_cell(table.a_row)}.\n\n{_columns(table.own)}"
+        for table in lake.TABLES.values()
+    ]
+    text.append("\n## Views\n\n| view | question |\n|---|---|\n")
+    text.extend(f"| `{view.name}` | {_cell(view.question)} |\n" for view in VIEWS)
+    return "".join(text)
+
+
+def _columns(columns: Iterable[lake.TableColumn]) -> str:
+    rows = (f"| `{one.name}` | {one.type} | {one.unit} | {_cell(one.meaning)} |\n" for one in columns)
+    return "| column | type | unit | meaning |\n|---|---|---|---|\n" + "".join(rows)
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "commands": commands,
     "settings": all_settings,
     "client_settings": all_client_settings,
     "rows": all_rows,
+    "lake": all_lake_tables,
 }

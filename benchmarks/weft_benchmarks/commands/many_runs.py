@@ -7,79 +7,89 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from weft.host.storage import place_of
 from weft_benchmarks import review as measured
 from weft_benchmarks.runner import load, say
 from weft_benchmarks.testbed import synthetic
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 AIM_SECONDS = 600.0  # 1,000 runs of 20,000 rows on two cores
 ROWS = 20_000
 
 
+class NightFigures(NamedTuple):
+    cores: int
+    load_before: float
+    load_after: float
+    runs: int
+    rows: int
+    first: dict[str, float]
+    """Seconds, CPU-seconds and peak of memory of the review."""
+    again: dict[str, float]
+    lake_files: int
+    lake_mb: float
+
+    @property
+    def seconds_of_1000(self) -> float:
+        return round(self.first["seconds"] * 1000 / self.runs, 1)
+
+
 def run(arguments: argparse.Namespace) -> int:
-    rows = min(arguments.rows or [ROWS])
-    results = measure(arguments.runs, rows, arguments.master)
-    print(json.dumps(results, indent=2) if arguments.json else as_text(results))
+    found = measure(arguments.runs, min(arguments.rows or [ROWS]), arguments.master)
+    told = found._asdict() | {"seconds of 1,000 runs": found.seconds_of_1000, "aim": AIM_SECONDS}
+    print(json.dumps(told, indent=2) if arguments.json else as_text(found))
     return 0
 
 
-def measure(runs: int, rows: int, master: str) -> dict[str, Any]:
+def measure(runs: int, rows: int, master: str) -> NightFigures:
     from weft.review.spark.session import Profile, spark_session
 
-    results: dict[str, Any] = {
-        "benchmark": "review of many runs",
-        "machine": load(),
-        "runs": runs,
-        "rows": rows,
-    }
+    machine = load()
     with tempfile.TemporaryDirectory(prefix="weft-bench-") as name:
         top = Path(name)
         say(f"making {runs:,} runs of {rows:,} rows")
         synthetic.make_night(top, runs, synthetic.SyntheticPlan(rows=rows))
         say("starting Spark")
         with spark_session(Profile(master)) as session:
-            results["first"] = _reviewed(top, session)
-            results["again"] = _reviewed(top, session)
+            first, again = (_reviewed(top, session) for _ in range(2))
         files = place_of(top / "lake").files()
-        results["lake"] = {"files": len(files), "mb": round(sum(file.bytes for file in files) / 2**20, 1)}
     say("")
-    results["seconds, 1,000 runs"] = round(results["first"]["seconds"] * 1000 / runs, 1)
-    results["aim"] = AIM_SECONDS
-    results["machine"]["load_average_after"] = load()["load_average"]
-    return results
+    loads = machine["load_average"], load()["load_average"]
+    megabytes = round(sum(file.bytes for file in files) / 2**20, 1)
+    return NightFigures(os.cpu_count() or 1, *loads, runs, rows, first, again, len(files), megabytes)
 
 
-def _reviewed(top: Path, session: Any) -> dict[str, Any]:
+def _reviewed(top: Path, session: SparkSession) -> dict[str, float]:
     from weft.review.lake.store import ParquetLake
     from weft.review.many.finding import look, runs_below
-    from weft.review.many.judging import WantedReview
+    from weft.review.many.judging import ReviewOptions
     from weft.review.many.reviewing import review_many
 
     with measured.Meter() as meter:
         runs = [look(place) for place in runs_below([str(top)])]
         lake = ParquetLake(place_of(top / "lake"))
-        found = review_many(runs, lake, WantedReview(), session=session, say=say)
+        found = review_many(runs, lake, ReviewOptions(), session=session, say=say)
     if found.worst != "ok":
         raise RuntimeError(f"a run in which nothing is wrong was {found.worst}")
     return meter.figures() | {"new": sum(not result.known for result in found.results)}
 
 
-def as_text(results: dict[str, Any]) -> str:
-    machine, first, again, lake = (results[name] for name in ("machine", "first", "again", "lake"))
-    return "\n".join(
-        [
-            (
-                f"{machine['cores']} cores, load {machine['load_average']:.2f} before and "
-                f"{machine['load_average_after']:.2f} after, Python {machine['python']}"
-            ),
-            (
-                f"{results['runs']:,} runs of {results['rows']:,} rows: {first['seconds']:.1f} s, {first['cpu_s']:.1f} CPU-s, "
-                f"at most {first['peak_mb']:,.0f} MB (1,000: {results['seconds, 1,000 runs']:.0f} s, aim {AIM_SECONDS:.0f} s)"
-            ),
-            f"once more, when nothing is new: {again['seconds']:.1f} s; the lake has {lake['files']:,} files, {lake['mb']:,} MB",
-        ]
-    )
+def as_text(found: NightFigures) -> str:
+    first = found.first
+    lines = [
+        f"{found.cores} cores, load {found.load_before:.2f} before and {found.load_after:.2f} after",
+        (
+            f"{found.runs:,} runs of {found.rows:,} rows: {first['seconds']:.1f} s, {first['cpu_s']:.1f} CPU-s, at most "
+            f"{first['peak_mb']:,.0f} MB (1,000: {found.seconds_of_1000:.0f} s, aim {AIM_SECONDS:.0f} s)"
+        ),
+        f"once more, when nothing is new: {found.again['seconds']:.1f} s",
+        f"the lake: {found.lake_files:,} files, {found.lake_mb:,} MB",
+    ]
+    return "\n".join(lines)

@@ -147,7 +147,7 @@ def run_audits(context: Context, say: Callable[[str], None], names: Sequence[str
             _survey(context, say)
             return _audited(context, say, names)
         except DamagedFile as error:
-            _leave_out(context, error, say)
+            leave_out(context, error, say)
 
 
 def verify(context: Context, say: Callable[[str], None]) -> None:
@@ -205,7 +205,7 @@ def _reraise_damage(error: Exception) -> None:
         raise DamagedFile(*told) from error
 
 
-def _leave_out(context: Context, error: DamagedFile, say: Callable[[str], None]) -> None:
+def leave_out(context: Context, error: DamagedFile, say: Callable[[str], None]) -> None:
     """If a file turns out to be corrupt, all such are looked for at once, and named; the rest is reviewed."""
     run = context.opened.run
     path, why = DamagedFile.in_text(error) or ("", str(error))

@@ -10,6 +10,7 @@ from weft.review.lake.schema import TABLES, table_schema
 from weft.review.many.rows import together
 
 Row = dict[str, Any]
+ALL = tuple(TABLES)
 WHEN = {"version", "reviewed_ns", "review_seconds", "path", "data_state", "seconds"}
 """Columns that say when and where it was reviewed, and how long that took."""
 
@@ -19,7 +20,7 @@ def results(
 ) -> dict[str, pa.Table]:
     """As a review gives them; of `figure` can be told which review it was."""
     key = {"run": run, "federation": federation, "date": date}
-    made = {}
+    made = {name: table_schema(name).empty_table() for name in ALL}
     for name, table in TABLES.items():
         numbers = [column.name for column in table.own if column.type == "int64"]
         told = {numbers[0]: figure} if numbers else {"figures": str(figure)}
@@ -29,7 +30,8 @@ def results(
 
 
 def batch(*many: dict[str, pa.Table]) -> dict[str, pa.Table]:
-    return together(many)
+    whole_ones = together(many)
+    return {name: whole_ones[name] for name in TABLES}
 
 
 def current(lake: Any, without: frozenset[str] | set[str] = frozenset(WHEN)) -> dict[str, list[Row]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypedDict
 from weft.cli.analyse import review_follow, review_many
 from weft.cli.analyse.run_reviews import keep_result
 from weft.cli.analyse.tune import advice_lines, say
-from weft.cli.arguments import Commands, add_master, whole
+from weft.cli.arguments import RUN_HELP, Commands, add_master, whole
 from weft.model.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def register(commands: Commands) -> None:
         "run",
         nargs="*",
         metavar="RUN",
-        help="the folder of the run (`weft runs` lists them), or a folder of runs; may be several, here or in a store (s3://…)",
+        help=f"{RUN_HELP}; or a folder of runs; may be several",
     )
     add_master(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")

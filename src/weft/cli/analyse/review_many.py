@@ -19,7 +19,7 @@ from weft.model.errors import SettingsError
 if TYPE_CHECKING:
     from weft.review import Review
     from weft.review.audits.context import Context
-    from weft.review.many.judging import RunResult, WantedReview
+    from weft.review.many.judging import ReviewOptions, RunResult
     from weft.review.many.reviewing import ManyReviews
 
 EXITS = {"ok": 0, "violated": 1, "failed": 2, "inconclusive": 3}
@@ -63,7 +63,7 @@ def run_many(arguments: argparse.Namespace) -> int:
         if getattr(arguments, name):
             raise SettingsError(f"--{name} is for one run; here are several: {' '.join(arguments.run)}")
     runs = [look(place) for place in runs_below(arguments.run)]
-    place = place_of(arguments.lake) if arguments.lake else default_lake(runs)
+    place = place_of(arguments.lake) if arguments.lake else default_lake(runs, arguments.run)
     lake = lake_at(place, arguments.format or "")
     shown = _Shown(arguments.json)
     found = review_many(
@@ -77,10 +77,10 @@ def run_many(arguments: argparse.Namespace) -> int:
     return EXITS[found.worst]
 
 
-def wanted_of(arguments: argparse.Namespace) -> WantedReview:
-    from weft.review.many.judging import WantedReview
+def wanted_of(arguments: argparse.Namespace) -> ReviewOptions:
+    from weft.review.many.judging import ReviewOptions
 
-    return WantedReview(arguments.witnesses, tuple(arguments.orders), arguments.advice)
+    return ReviewOptions(arguments.witnesses, tuple(arguments.orders), arguments.advice, arguments.verify)
 
 
 class _Shown:
@@ -91,7 +91,7 @@ class _Shown:
         self._lines = 0
 
     def tell(self, result: RunResult) -> None:
-        if result.data is not None and place_of(result.key.path).local is not None:
+        if result.data is not None:
             keep_result(result.key.path, result.data)
         if self._json:
             print(json.dumps(as_data(result)), flush=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 from weft.host.storage import Place
@@ -33,6 +33,7 @@ from weft.review.lake.versions import new_version
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.dataset as ds
+    from deltalake import DeltaTable
 
 LOG = "_delta_log"
 TRIES = 20  # where others write at the same time
@@ -61,7 +62,7 @@ class DeltaLake:
         from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
         rows = with_version(tables[name], version).select(table_schema(name).names).cast(table_schema(name))
-        options: dict[str, Any] = {"partition_by": PARTITIONS, "storage_options": self._options}
+        options: dict[str, object] = {"partition_by": PARTITIONS, "storage_options": self._options}
         for turn in range(TRIES):
             try:
                 if not self._there(name):
@@ -117,7 +118,7 @@ class DeltaLake:
     def _there(self, name: str) -> bool:
         return (self.place / name / LOG).is_folder()
 
-    def _table(self, name: str) -> Any:
+    def _table(self, name: str) -> DeltaTable:
         from deltalake import DeltaTable
 
         return DeltaTable(self._address(name), storage_options=self._options)

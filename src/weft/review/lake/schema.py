@@ -272,7 +272,7 @@ DATA_QUALITY = LakeTable(
         _text("subject", "the file or node it is about"),
         _text(
             "severity",
-            "note (put right), gap (rows are missing), wrong (not to be trusted), clock (times are not)",
+            "note (put right), gap (rows are missing), wrong (not to be trusted), clock (times are not), figure (a measure)",
         ),
         TableColumn("nodes", "[text]", "", "whose rows it concerns"),
         _text("text", "in words"),

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import io
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import quote, unquote
@@ -130,8 +131,8 @@ class ParquetLake:
         for entry in (self.place / name).files():
             federation, date = entry.place.parent.parent.name, entry.place.parent.name
             if entry.place.suffix == ".parquet" and not entry.place.name.startswith("."):
-                name, day = (unquote(one.partition("=")[2]) for one in (federation, date))
-                found.append(LakeFile(entry.place, name, day, entry.mtime_ns, entry.bytes))
+                federation, date = (unquote(one.partition("=")[2]) for one in (federation, date))
+                found.append(LakeFile(entry.place, federation, date, entry.mtime_ns, entry.bytes))
         return found
 
     def dataset(
@@ -168,16 +169,11 @@ class ParquetLake:
 
     def compact(self, grace: float = GRACE, only_many: bool = False) -> Removed:
         """`only_many`: those partitions of which there are many files."""
-        done = 0
-        runs: dict[tuple[str, str], int] = {}
-        for file in self.files("run"):
-            runs[file.partition] = runs.get(file.partition, 0) + 1
-        for partition in sorted(
-            one for one, count in runs.items() if count > (MANY_FILES if only_many else 1)
-        ):
+        counts = Counter(file.partition for file in self.files_of("run", self.snapshot().writers))
+        chosen = sorted(one for one, count in counts.items() if count > (MANY_FILES if only_many else 1))
+        for partition in chosen:
             self._rewrite(*partition)
-            done += 1
-        return Removed(done, *self._sweep(grace))
+        return Removed(len(chosen), *self._sweep(grace))
 
     def _rewrite(self, federation: str, date: str) -> None:
         version, snapshot = new_version(self._clock()), self.snapshot()

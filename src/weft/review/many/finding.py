@@ -11,14 +11,15 @@ import json
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
-from weft.host.processes import ProcessInfo, is_alive
-from weft.host.recording.files import RUN_FILE, folder_name
+from weft.host.processes import is_alive
+from weft.host.recording.files import RUN_FILE, NodeInfo, RunInfo, folder_name
 from weft.host.recording.manifest import FOLDER as MANIFESTS
 from weft.host.recording.manifest import read_manifest
 from weft.host.recording.runs import find_runs
 from weft.host.storage import Place, StoredEntry, place_of
+from weft.model.json_types import JsonObject
 from weft.review.errors import ReviewError
 
 ROWS, NODES, IDLE = "rows", "nodes", ".idle"
@@ -53,7 +54,7 @@ def runs_below(given: Sequence[str]) -> list[Place]:
     found: dict[Place, None] = {}
     for text in given:
         top = place_of(text)
-        runs = [top] if is_run(top) else [place_of(run) for run in find_runs(top.local or top)]
+        runs = [top] if is_run(top) else find_runs(top)
         if not runs:
             what = f"no runs below {top}" if top.is_folder() else f"{top}: there is no such folder"
             raise ReviewError(f"{what}; `weft runs` lists what is recorded")
@@ -61,26 +62,28 @@ def runs_below(given: Sequence[str]) -> list[Place]:
     return list(found)
 
 
-def default_lake(runs: Iterable[FoundRun]) -> Place:
-    """Beside the folders of the federations, where all runs have the same."""
-    tops = {_top(run) for run in runs}
+def default_lake(runs: Iterable[FoundRun], given: Sequence[str] = ()) -> Place:
+    """Beside the folders of the federations, where all runs have the same; `given`: the folders that were named."""
+    named = frozenset(map(place_of, given))
+    tops = {_top(run, named) for run in runs}
     if len(tops) != 1:
         shown = ", ".join(str(top) for top in sorted(tops))
         raise ReviewError(f"the runs lie in several folders ({shown}): say by --lake where their results go")
     return tops.pop() / LAKE
 
 
-def _top(run: FoundRun) -> Place:
+def _top(run: FoundRun, named: frozenset[Place]) -> Place:
     below = run.place.parent
-    return below.parent if below.name == folder_name(run.federation) else below
+    is_of_federation = below.parent in named or below.name == folder_name(run.federation)
+    return below.parent if is_of_federation else below
 
 
 def look(place: Place, now: float | None = None) -> FoundRun:
     """Raises nothing for what is torn or missing: whoever reviews it will say so."""
     files = [entry for entry in place.files() if not entry.place.name.startswith(".")]
-    info = _json(place / RUN_FILE)
+    info = cast("RunInfo", _json(place / RUN_FILE))
     nodes = [
-        _json(entry.place)
+        cast("NodeInfo", _json(entry.place))
         for entry in files
         if _room(place, entry) == NODES and entry.place.suffix == ".json"
     ]
@@ -99,7 +102,7 @@ def _room(place: Place, entry: StoredEntry) -> str:
     return entry.place.below(place).partition("/")[0]
 
 
-def _json(place: Place) -> dict[str, Any]:
+def _json(place: Place) -> JsonObject:
     try:
         found = json.loads(place.read())
     except (OSError, ValueError):
@@ -128,7 +131,7 @@ def _bytes(place: Place) -> bytes:
         return b""
 
 
-def _rows(place: Place, files: Sequence[StoredEntry], nodes: Sequence[dict[str, Any]]) -> int:
+def _rows(place: Place, files: Sequence[StoredEntry], nodes: Sequence[NodeInfo]) -> int:
     """As manifests say, or nodes that ended; else guessed by the size of files."""
     listed = sum(_listed(entry.place) for entry in files if _room(place, entry) == MANIFESTS)
     told = sum(int(one.get("rows") or 0) for one in nodes)
@@ -145,10 +148,10 @@ def _listed(place: Place) -> int:
         return 0
 
 
-def _going_on(place: Place, files: Sequence[StoredEntry], nodes: Sequence[dict[str, Any]], now: float) -> str:
+def _going_on(place: Place, files: Sequence[StoredEntry], nodes: Sequence[NodeInfo], now: float) -> str:
     """Of a node on another machine one sees only whether anything came lately."""
     open_nodes = [one for one in nodes if one.get("ended_ns") is None]
-    alive = [is_alive(cast("ProcessInfo", one.get("process") or {})) for one in open_nodes]
+    alive = [is_alive(one.get("process") or {}) for one in open_nodes]
     names = ", ".join(sorted(str(one.get("node", "?")) for one in open_nodes))
     if True in alive:
         return f"{names} still writing"

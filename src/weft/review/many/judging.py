@@ -17,8 +17,9 @@ from weft.review.audits.context import Context
 from weft.review.errors import reason
 from weft.review.kernels import arrow
 from weft.review.many.rows import FAILED, RunKey, failed_tables, tables_of
-from weft.review.review import Review, run_audits
+from weft.review.review import Review, leave_out, run_audits, verify
 from weft.review.spark.reading import open_for_review, read_rows
+from weft.review.spark.tasks import DamagedFile
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,19 +29,21 @@ TOLD = "number int, packed binary, told string"
 
 
 @dataclass(frozen=True)
-class WantedReview:
+class ReviewOptions:
     """What is asked of every run."""
 
     witnesses: int = WITNESSES
     orders: tuple[str, ...] = Context.orders
     advice: bool = False
     """Also what should change, which takes Spark some seconds for each run."""
+    checksums: bool = False
+    """Compare those of all files with the manifests first."""
 
     @property
     def options(self) -> str:
         """As JSON what is not by default: another review; advice is more of the same."""
-        default = WantedReview()
-        told = {name: getattr(self, name) for name in ("witnesses", "orders")}
+        default = ReviewOptions()
+        told = {name: getattr(self, name) for name in ("witnesses", "orders", "checksums")}
         return json.dumps({name: value for name, value in told.items() if value != getattr(default, name)})
 
 
@@ -65,19 +68,41 @@ class JudgedRun:
     tables: dict[str, pa.Table] = field(default_factory=dict)
 
 
-def judge_run(key: RunKey, wanted: WantedReview, session: SparkSession | None = None) -> JudgedRun:
+def judge_run(key: RunKey, wanted: ReviewOptions, session: SparkSession | None = None) -> JudgedRun:
     """`session`: to spread it over Spark.  Whatever fails is told as the result of this run."""
     began = time.monotonic()
     try:
         context = Context(session, open_for_review(key.path), None, wanted.witnesses, wanted.orders)
-        found = run_audits(context, lambda text: None)
-        if wanted.advice and session is not None:
-            found.advice = advise_run(read_rows(session, context.opened), context.opened.run)
-        seconds = time.monotonic() - began
-        tables = tables_of(key, context, found, seconds)
+        if wanted.checksums:
+            verify(context, _unheard)
+        while True:
+            found = _reviewed(context, wanted)
+            seconds = time.monotonic() - began
+            try:
+                return JudgedRun(result_of(key, found, seconds), tables_of(key, context, found, seconds))
+            except Exception as error:
+                _leave_out(context, error)
     except Exception as error:
         return failed(key, _why(error), time.monotonic() - began)
-    return JudgedRun(result_of(key, found, seconds), tables)
+
+
+def _reviewed(context: Context, wanted: ReviewOptions) -> Review:
+    found = run_audits(context, _unheard)
+    if wanted.advice and context.session is not None:
+        found.advice = advise_run(read_rows(context.session, context.opened), context.opened.run)
+    return found
+
+
+def _leave_out(context: Context, error: Exception) -> None:
+    """A file of which only that is corrupt which no audit has read."""
+    told = DamagedFile.in_text(error)
+    if told is None:
+        raise error
+    leave_out(context, DamagedFile(*told), _unheard)
+
+
+def _unheard(text: str) -> None:
+    """How far one of many runs is nobody wants to know."""
 
 
 def _why(error: Exception) -> str:
@@ -94,14 +119,16 @@ def failed(key: RunKey, why: str, seconds: float = 0.0) -> JudgedRun:
 
 
 def result_of(key: RunKey, found: Review, seconds: float) -> RunResult:
-    counts = found.rows, found.violations, found.unsure, round(seconds, 3)
-    return RunResult(key, found.status, *counts, data=found.as_data())
+    told = found.as_data()
+    return RunResult(
+        key, found.status, found.rows, found.violations, found.unsure, round(seconds, 3), data=told
+    )
 
 
 # Within a task
 
 
-def judge_task(numbered: Sequence[tuple[int, RunKey]], wanted: WantedReview) -> Iterator[pa.RecordBatch]:
+def judge_task(numbered: Sequence[tuple[int, RunKey]], wanted: ReviewOptions) -> Iterator[pa.RecordBatch]:
     """Several runs, one after the other."""
     schema = arrow.schema_of(TOLD)
     for number, key in numbered:

@@ -29,7 +29,7 @@ FLOW_COLUMNS = (
 ASKED_COLUMNS = ("node", "seq", "kind", "service", "federate", *_CLOCKS)
 
 
-class MeasuredRun(NamedTuple):
+class RunFlows(NamedTuple):
     traffic: pa.Table
     """As `flows.TRAFFIC`."""
     latency: pa.Table
@@ -39,7 +39,7 @@ class MeasuredRun(NamedTuple):
     last_ns: int
 
 
-def measured(context: Context) -> MeasuredRun:
+def measured(context: Context) -> RunFlows:
     """What there is of it: without messages the tables are empty."""
     run, session = context.opened.run, context.session
     last = last_ns(run)
@@ -56,7 +56,7 @@ def measured(context: Context) -> MeasuredRun:
     ).repartition("what", "class", "federate")
     latency = _mapped(took, flows.TOOK, partial(_latencies, run.start_ns, step), flows.LATENCY)
     traffic = flows.summed(_mapped(messages, flows.FLOW, flows.traffic, flows.TRAFFIC).toArrow())
-    return MeasuredRun(traffic, latency.toArrow(), federate_names(context), last)
+    return RunFlows(traffic, latency.toArrow(), federate_names(context), last)
 
 
 Of = Callable[[pa.Table], pa.Table]

@@ -28,8 +28,8 @@ from weft.review.many.finding import FoundRun
 from weft.review.many.judging import (
     TOLD,
     JudgedRun,
+    ReviewOptions,
     RunResult,
-    WantedReview,
     failed,
     judge_run,
     judge_task,
@@ -77,7 +77,7 @@ class ManyReviews:
 def review_many(
     runs: Sequence[FoundRun],
     lake: ResultLake,
-    wanted: WantedReview,
+    wanted: ReviewOptions,
     again: bool = False,
     master: str = LOCAL,
     session: SparkSession | None = None,
@@ -114,7 +114,7 @@ def known_runs(lake: ResultLake) -> dict[tuple[str, str], dict[str, object]]:
 
 
 def _known(
-    known: dict[tuple[str, str], dict[str, object]], run: FoundRun, wanted: WantedReview
+    known: dict[tuple[str, str], dict[str, object]], run: FoundRun, wanted: ReviewOptions
 ) -> RunResult | None:
     row = known.get(run.key)
     if row is None or row["status"] == FAILED or (wanted.advice and not row["advised"]):
@@ -124,11 +124,11 @@ def _known(
     same_schema = row["row_schema"] == VERSION and row["lake_schema"] == LAKE_VERSION
     if not same_schema or any(row[name] != value for name, value in same.items()):
         return None
-    rows, violations, unsure = (int(str(row[name])) for name in ("rows", "violations", "unsure"))
+    rows, violations, unsure = (int(str(row[name] or 0)) for name in ("rows", "violations", "unsure"))
     return RunResult(key, str(row["status"]), rows, violations, unsure, known=True)
 
 
-def key_of(run: FoundRun, wanted: WantedReview) -> RunKey:
+def key_of(run: FoundRun, wanted: ReviewOptions) -> RunKey:
     path = run.place.address if run.place.local is None else str(run.place)
     return RunKey(path, run.place.name, run.federation, run.start_ns, run.state, wanted.options)
 
@@ -139,7 +139,7 @@ class _Work:
     def __init__(
         self,
         lake: ResultLake,
-        wanted: WantedReview,
+        wanted: ReviewOptions,
         master: str,
         session: SparkSession | None,
         say: Say,

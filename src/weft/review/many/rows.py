@@ -6,21 +6,22 @@ import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 import weft
 from weft.host.recording.runs import Run
+from weft.model.json_types import JsonObject
 from weft.recorder import VERSION
 from weft.review.advice.told import AdviceData
 from weft.review.audits.context import Context, Result
 from weft.review.kernels.records import Violation
 from weft.review.lake.schema import LAKE_VERSION, TABLES, table_schema
-from weft.review.many.measure import MeasuredRun, measured
+from weft.review.many.measure import RunFlows, measured
 from weft.review.many.witnesses import witness_rows
-from weft.review.quality import GAP, NOTE
+from weft.review.quality import CLOCK, GAP, NOTE, WRONG
 from weft.review.review import Review
 
 Row = dict[str, object]
@@ -114,7 +115,7 @@ def _always(key: RunKey, seconds: float) -> Row:
     }
 
 
-def _run_row(key: RunKey, context: Context, found: Review, flow: MeasuredRun, seconds: float) -> Row:
+def _run_row(key: RunKey, context: Context, found: Review, flow: RunFlows, seconds: float) -> Row:
     run = context.opened.run
     sums = _sums(flow.traffic)
     return _always(key, seconds) | {
@@ -183,19 +184,20 @@ def _violations(found: Review, names: Names) -> list[Row]:
 
 
 def _violation(audit: str, number: int, witness: Violation, wanted: set[str], names: Names) -> Row:
-    told = cast("dict[str, Any]", witness)
+    told: Row = dict(witness)
     row: Row = {name: value for name, value in told.items() if name in wanted}
     rest = {name: value for name, value in told.items() if name not in wanted and value is not None}
     if rest:
-        row["detail"] = "; ".join([*filter(None, [told.get("detail")]), json.dumps(rest, default=str)])
+        row["detail"] = "; ".join([*filter(None, [witness.get("detail")]), json.dumps(rest, default=str)])
     row.setdefault("what", "missed" if audit == "deadlines" else "late")
     row |= {"audit": audit, "number": number}
-    row |= {"federate_name": names.get(told.get("federate", -1))}
-    return row | {"source_name": names.get(told.get("source", -1))}
+    row |= {"federate_name": names.get(witness.get("federate", -1))}
+    return row | {"source_name": names.get(witness.get("source", -1))}
 
 
 def _unsure(found: Review) -> list[Row]:
-    because = "; ".join([doubt.text for doubt in found.doubts] or found.notes)[:MOST_TEXT]
+    doubts = [doubt.text for doubt in found.doubts if doubt.severity in (GAP, WRONG, CLOCK)]
+    because = "; ".join(doubts or found.notes)[:MOST_TEXT]
     return [
         {"audit": name, "findings": result.unsure, "because": because}
         for name, result in found.audits.items()
@@ -225,6 +227,7 @@ def _data_quality(found: Review) -> list[Row]:
             "severity": doubt.severity,
             "nodes": sorted(doubt.nodes),
             "text": doubt.text,
+            "figures": json.dumps(dict(doubt.figures)) if doubt.figures else None,
         }
         for doubt in found.doubts
     ]
@@ -239,11 +242,14 @@ def _data_quality(found: Review) -> list[Row]:
 
 def _advice(advice: AdviceData) -> list[Row]:
     rows: list[Row] = []
-    for kind, told in cast("dict[str, Any]", advice).items():
+    for kind, told in cast("Mapping[str, JsonObject | list[JsonObject]]", advice).items():
         for one in told if isinstance(told, list) else [told]:
             saved = one.get("saved", one.get("saved_bytes"))
             row: Row = {"kind": kind, "subject": one.get("class"), "none_because": one.get("none_because")}
-            row |= {"file": one.get("file"), "saved": None if saved is None else float(saved)}
+            row |= {
+                "file": one.get("file"),
+                "saved": float(saved) if isinstance(saved, int | float) else None,
+            }
             rows.append(row | {"figures": json.dumps(one, default=str, sort_keys=True)})
     return rows
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -32,8 +31,8 @@ Row = dict[str, object]
 def witness_rows(context: Context, violations: Sequence[Row], names: Mapping[int, str]) -> list[Row]:
     if not violations:
         return []
-    messages: set[Any] = {key for one in violations for key in _messages(one)}
-    places: set[Any] = {(one["node"], one["seq"]) for one in violations if one.get("seq") is not None}
+    messages = {key for one in violations for key in _messages(one)}
+    places = {place for one in violations if (place := _place(one)) is not None}
     time = context.opened.time_column
     works = [partial(_named_rows, part, time, messages, places) for part in context.parts]
     rows = spread(context.session, works, FOUND).toArrow().to_pylist()
@@ -41,17 +40,26 @@ def witness_rows(context: Context, violations: Sequence[Row], names: Mapping[int
     return [row for one in violations for row in _of(one, rows, names)]
 
 
-def _messages(violation: Row) -> list[tuple[object, object]]:
-    pairs = (("source", "message"), ("after_source", "after"))
-    found = [(violation.get(source), violation.get(message)) for source, message in pairs]
-    return [pair for pair in found if None not in pair]
+def _messages(violation: Row) -> list[tuple[int, int]]:
+    found = []
+    for names in (("source", "message"), ("after_source", "after")):
+        source, message = (violation.get(name) for name in names)
+        if isinstance(source, int) and isinstance(message, int):
+            found.append((source, message))
+    return found
+
+
+def _place(violation: Row) -> tuple[str, int] | None:
+    """Of its own row, if it names one."""
+    node, seq = violation.get("node"), violation.get("seq")
+    return (node, seq) if isinstance(node, str) and isinstance(seq, int) else None
 
 
 def _of(violation: Row, rows: Sequence[Row], names: Mapping[int, str]) -> list[Row]:
     """Its own row, the sends of its messages, and what became of these at its federate (or at all, if it names none)."""
     messages = _messages(violation)
     who = violation.get("federate")
-    own = violation.get("node"), violation.get("seq")
+    own = _place(violation)
     found: list[Row] = []
     for row in rows:
         named = (row["source"], row["message"]) in messages

@@ -31,7 +31,7 @@ SMALL_LAKE = 8 << 30  # bytes of its files: so much one machine reads in a minut
 NAMES = (*TABLES, *(view.name for view in VIEWS))
 
 
-class QueryEngine(Protocol):
+class LakeEngine(Protocol):
     def ask(self, query: str) -> pa.Table:
         """Raises ReviewError."""
         ...
@@ -44,7 +44,7 @@ def opened(
     master: str = LOCAL,
     session: SparkSession | None = None,
     say: Callable[[str], None] = lambda text: None,
-) -> Iterator[QueryEngine]:
+) -> Iterator[LakeEngine]:
     """The lake as it is now; `engine`: empty chooses."""
     lake = open_lake(place)
     if (engine or chosen(lake)) == DUCKDB:
@@ -93,9 +93,20 @@ class DuckDBEngine:
             found = self._base.sql(query)
             if found is None:
                 raise ReviewError("that is no question: only queries (SELECT …) have an answer")
-            return found.to_arrow_table()
+            return whole_numbers(found.to_arrow_table())
         except duckdb.Error as error:
             raise ReviewError(explained(str(error), query)) from error
+
+
+def whole_numbers(table: pa.Table) -> pa.Table:
+    """DuckDB's sums of whole numbers are decimals, for Arrow; they become whole numbers again, where they fit."""
+    import pyarrow as pa
+
+    for place, field in enumerate(table.schema):
+        if pa.types.is_decimal(field.type) and field.type.scale == 0:
+            with contextlib.suppress(pa.ArrowInvalid):
+                table = table.set_column(place, field.name, table.column(place).cast(pa.int64()))
+    return table
 
 
 class SparkEngine:

@@ -28,7 +28,7 @@ VIEWS = (
         "not_whole",
         "Of which runs is the data not whole, or not to be trusted, and why?",
         f"""SELECT {_RUN}, r.status, x.severity, x."check", x.subject, x.text
-        FROM run r JOIN data_quality x ON {_SAME} WHERE x.severity <> 'note'
+        FROM run r JOIN data_quality x ON {_SAME} WHERE x.severity IN ('gap', 'wrong', 'clock')
         UNION ALL
         SELECT {_RUN}, r.status, 'failed', 'review', r.path, r.error FROM run r WHERE r.status = 'failed'""",
     ),
@@ -78,7 +78,7 @@ VIEWS = (
     LakeView(
         "missed_deadlines",
         "Which consumers missed deadlines, and how often?",
-        f"""SELECT {_RUN}, x.node, x.name, x.priority, x.events, x.misses, x.misses * 1.0 / x.events AS share,
+        f"""SELECT {_RUN}, x.node, x.name, x.priority, x.events, x.misses, CAST(x.misses AS double) / x.events AS share,
             x.laxity_min_ms
         FROM run r JOIN deadline x ON {_SAME} WHERE x.misses > 0""",
     ),
@@ -109,14 +109,14 @@ VIEWS = (
                 lag(run) OVER (PARTITION BY federation ORDER BY start_ns, run) AS run_before
             FROM run WHERE status <> 'failed'),
         figures AS (
-            SELECT federation, run, 'violations' AS what, audit AS subject, violations * 1.0 AS figure, 0.0 AS least,
-                1.0 AS times FROM audit
+            SELECT federation, run, 'violations' AS what, audit AS subject, CAST(violations AS double) AS figure,
+                CAST(0 AS double) AS least, CAST(1 AS double) AS times FROM audit
             UNION ALL
-            SELECT federation, run, 'missed deadlines', name, sum(misses) * 1.0, 0.0, 1.0 FROM deadline
-                GROUP BY federation, run, name
+            SELECT federation, run, 'missed deadlines', name, CAST(sum(misses) AS double), CAST(0 AS double), CAST(1 AS double)
+                FROM deadline GROUP BY federation, run, name
             UNION ALL
-            SELECT federation, run, 'p99_ms', concat("class", ' ', "order"), max(p99_ms), 1.0, 1.5 FROM latency
-                WHERE what = 'deliver' AND span = 'run' GROUP BY federation, run, "class", "order")
+            SELECT federation, run, 'p99_ms', concat("class", ' ', "order"), max(p99_ms), CAST(1 AS double), CAST(1.5 AS double)
+                FROM latency WHERE what = 'deliver' AND span = 'run' GROUP BY federation, run, "class", "order")
         SELECT r.federation, r."date", r.run, r.start_ns, r.run_before, x.what, x.subject, b.figure AS before_it,
             x.figure AS now_it
         FROM runs r JOIN figures x ON x.federation = r.federation AND x.run = r.run

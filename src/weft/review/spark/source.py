@@ -73,19 +73,18 @@ class SourceOptions(NamedTuple):
             raise ReviewError(
                 'which run?  spark.read.format("weft").load(RUN); `weft runs` lists those there are'
             )
-        asked = cls(
+        table = options.get("table", ROWS)
+        if table not in (ROWS, NOTES):
+            raise ReviewError(f"table {table!r} is none of {', '.join((ROWS, NOTES, *TABLES))}")
+        return cls(
             check_run(options["path"]),
-            options.get("table", ROWS),
+            table,
             _words(options, "columns", run_files.NAMES),
             _words(options, "kinds", KINDS),
             _words(options, "nodes"),
             _number(options, "maxFilesPerTrigger"),
             _number(options, "maxBytesPerTrigger"),
         )
-        if asked.table not in (ROWS, NOTES):
-            known = ", ".join((ROWS, NOTES, *TABLES))
-            raise ReviewError(f"table {asked.table!r} is none of {known}")
-        return asked
 
 
 def _words(options: Mapping[str, str], name: str, known: Iterable[str] | None = None) -> tuple[str, ...]:
