@@ -423,7 +423,8 @@ def killed_again_and_again(seed: int, store: ObjectStore, tmp_path: Path) -> Non
         assert set(listed) <= {one.path for one in run.files}
         assert len(run.files) - len(listed) <= 1  # of which the crash came before its line
         agrees(
-            run.__class__(run.path, run.info, run.nodes, [one for one in run.files if one.path in listed]), found
+            run.__class__(run.path, run.info, run.nodes, [one for one in run.files if one.path in listed]),
+            found,
         )
 
 
