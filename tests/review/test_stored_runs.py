@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -190,11 +191,11 @@ def test_spark_s_workers_read_it(spark: Any, recorded: Path, copied: Store, tmp_
     assert there.violations == here.violations > 0
     assert there.audits == here.audits
     assert there.advice == here.advice
-    assert there.evidence == here.evidence
+    assert there.evidence is not None
+    assert here.evidence is not None
+    assert replace(there.evidence, made=here.evidence.made) == here.evidence
     assert judge([place], spark) == judge([place])
-    for path in (run, place):
-        tuned = tune(path, tmp_path / "tuned", session=spark, force=True)
-        assert tuned.advice.data() == here.advice
+    assert tune(place, tmp_path / "tuned", session=spark).advice.data() == here.advice
 
     register(spark)
     table = spark.read.format("weft").option("columns", "node,seq,kind").load(place.address)
