@@ -120,8 +120,13 @@ def test_what_has_to_be_told_is_bounded(tmp_path: Path, apart: bool, monkeypatch
     context = context_of(tmp_path / "run", unstamped(2), 40)
     expected = late_of(context)
     monkeypatch.setattr("weft.review.kernels.crossing.MOST_CELLS", 1)
-    asked, way = [], causal_log.late_by_one
-    monkeypatch.setattr(causal_log, "late_by_one", lambda context: (asked.append(1), way(context))[1])
+    way, asked = causal_log.late_by_one, []
+
+    def by_one_task(context: Context) -> Any:
+        asked.append(context)
+        return way(context)
+
+    monkeypatch.setattr(causal_log, "late_by_one", by_one_task)
     assert late_of(context) == expected
     assert expected
     assert bool(asked) == apart
