@@ -9,8 +9,9 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from weft_benchmarks import review as measured
 from weft_benchmarks.runner import load, say
@@ -20,30 +21,44 @@ SIZES = (200_000, 1_000_000)
 OVERTAKEN = 0.05
 
 
+class WorkerFigures(NamedTuple):
+    """Of a run of so many rows, with so many local executors."""
+
+    rows: int
+    workers: int
+    audits_s: float
+    audits_cpu_s: float
+    causal: dict[str, dict[str, float]]
+
+
 def run(arguments: argparse.Namespace) -> int:
-    results = measure(tuple(sorted(arguments.rows or SIZES)))
+    before = load()
+    found = measure(tuple(sorted(arguments.rows or SIZES)))
+    machine = before | {"load_average_after": load()["load_average"]}
     say("")
-    print(json.dumps(results, indent=2) if arguments.json else as_text(results))
+    if arguments.json:
+        told = {"benchmark": "review workers", "machine": machine, "rows": [one._asdict() for one in found]}
+        print(json.dumps(told, indent=2))
+    else:
+        print(as_text(found, machine))
     return 0
 
 
-def measure(sizes: tuple[int, ...]) -> dict[str, Any]:
+def measure(sizes: tuple[int, ...]) -> list[WorkerFigures]:
     from weft_benchmarks.testbed.synthetic import SyntheticPlan, make_run
 
-    results: dict[str, Any] = {"benchmark": "review workers", "machine": load(), "rows": []}
+    found: list[WorkerFigures] = []
     with tempfile.TemporaryDirectory(prefix="weft-bench-") as name:
         for rows in sizes:
             say(f"making runs of {rows:,} rows")
             even = make_run(Path(name) / f"even-{rows}", SyntheticPlan(rows))
             mixed_up = SyntheticPlan(rows, stamped=False, overtaken=OVERTAKEN)
             overtaken = make_run(Path(name) / f"overtaken-{rows}", mixed_up)
-            for workers in WORKERS:
-                results["rows"].append(_measured(rows, workers, even, overtaken))
-    results["machine"]["load_average_after"] = load()["load_average"]
-    return results
+            found += [_measured(rows, workers, even, overtaken) for workers in WORKERS]
+    return found
 
 
-def _measured(rows: int, workers: int, even: Path, overtaken: Path) -> dict[str, Any]:
+def _measured(rows: int, workers: int, even: Path, overtaken: Path) -> WorkerFigures:
     from weft.review.spark.session import Profile, spark_session
 
     def tell(text: str) -> None:
@@ -53,17 +68,11 @@ def _measured(rows: int, workers: int, even: Path, overtaken: Path) -> dict[str,
         measured.measure_review(session, even, tell, no_advice=True)  # Java and the Python workers warm up
         audits = measured.measure_review(session, even, tell, no_advice=True).audits
         ways = measured.measure_causal(session, overtaken, tell)
-    return {
-        "rows": rows,
-        "workers": workers,
-        "audits_s": round(sum(step["seconds"] for step in audits.values()), 2),
-        "audits_cpu_s": round(sum(step["cpu_s"] for step in audits.values()), 2),
-        "causal": ways,
-    }
+    seconds, cpu = (round(sum(step[name] for step in audits.values()), 2) for name in ("seconds", "cpu_s"))
+    return WorkerFigures(rows, workers, seconds, cpu, ways)
 
 
-def as_text(results: dict[str, Any]) -> str:
-    machine = results["machine"]
+def as_text(found: list[WorkerFigures], machine: Mapping[str, object]) -> str:
     lines = [
         (
             f"{machine['cores']} cores, load {machine['load_average']:.2f} before and "
@@ -75,10 +84,10 @@ def as_text(results: dict[str, Any]) -> str:
             f"{'in pieces: s':>14}{'CPU-s':>8}"
         ),
     ]
-    for row in results["rows"]:
-        one, pieces = row["causal"]["one task"], row["causal"]["pieces"]
+    for row in found:
+        one, pieces = row.causal["one task"], row.causal["pieces"]
         lines.append(
-            f"{row['rows']:>12,}{row['workers']:>10}{row['audits_s']:>12.1f}{row['audits_cpu_s']:>8.1f}"
+            f"{row.rows:>12,}{row.workers:>10}{row.audits_s:>12.1f}{row.audits_cpu_s:>8.1f}"
             f"{one['seconds']:>20.1f}{one['cpu_s']:>8.1f}{pieces['seconds']:>14.1f}{pieces['cpu_s']:>8.1f}"
         )
     return "\n".join(lines)

@@ -18,6 +18,14 @@ from weft.review.spark.reading import open_for_review
 ORDERS = ("RO", "CO", "CT")
 
 
+@pytest.fixture(autouse=True, params=[True, False], ids=["effects are told", "one task for each span"])
+def apart(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """However little is to be scanned, or not."""
+    if request.param:
+        monkeypatch.setattr(causal_log, "AT_ONCE", 0)
+    return bool(request.param)
+
+
 def unstamped(seed: int, steps: int = 150, nodes: int = 3, late: int = 3) -> list[Row]:
     rows = Simulation(seed, steps=steps, nodes=nodes, stamped=False).rows
     chance = random.Random(seed)
@@ -74,7 +82,7 @@ def test_clocks_that_differ_are_put_right_before_the_log_is_cut(
         one = by_one(context)
         assert {late[:3] for late in one} == expected
         contexts.append((context, one))
-    monkeypatch.setattr(causal_log, "scan_log", _refused)
+    monkeypatch.setattr(causal_log, "late_by_one", _refused)
     for context, one in contexts:
         assert late_of(context) == one
 
@@ -107,14 +115,21 @@ def test_a_clock_that_was_set_back_does_no_harm(tmp_path: Path) -> None:
     assert late_of(context) == by_one(context)
 
 
-def test_what_has_to_be_told_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_has_to_be_told_is_bounded(tmp_path: Path, apart: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Too much of it, and one task does it."""
     context = context_of(tmp_path / "run", unstamped(2), 40)
     expected = late_of(context)
     monkeypatch.setattr("weft.review.kernels.crossing.MOST_CELLS", 1)
-    monkeypatch.setattr(causal_log, "judge", _refused)
+    way, asked = causal_log.late_by_one, []
+
+    def by_one_task(context: Context) -> Any:
+        asked.append(context)
+        return way(context)
+
+    monkeypatch.setattr(causal_log, "late_by_one", by_one_task)
     assert late_of(context) == expected
     assert expected
+    assert bool(asked) == apart
 
 
 def test_pieces_read_few_files_twice(tmp_path: Path) -> None:

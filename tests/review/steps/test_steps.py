@@ -17,6 +17,7 @@ from review.simulation import Row, Simulation, number, plant, write
 from weft.cli import main
 from weft.host.recording.runs import read_rows as read_rows_of
 from weft.recorder import COLUMNS
+from weft.review.audits import causal_log
 from weft.review.kernels import arrow
 from weft.review.review import AUDITS, STEPS
 from weft.review.spark import tasks
@@ -80,6 +81,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
         read[now[-1]] |= {NAMES.get(name, name) for name in columns}
         return read_rows(file, columns)
 
+    monkeypatch.setattr(causal_log, "AT_ONCE", 0)
     monkeypatch.setattr(StepRunner, "works", watched_works)
     monkeypatch.setattr(StepRunner, "then", watched_then)
     monkeypatch.setattr(tasks, "read_rows", watched_read)

@@ -2,7 +2,7 @@
 
 1. Every piece is looked at in whole columns (`kernels.overtaking`); what overtakes nothing is done with.
 2. What crosses a cut is put together (`kernels.crossing`).  Clocks that differ are put right, and the log is looked at again.
-3. Pieces that a span goes on from tell what they do to all vectors (`kernels.stretches`).
+3. Pieces that a long span goes on from tell what they do to all vectors (`kernels.stretches`); a short one is left to one task.
 4. Each piece is scanned row by row, where something was overtaken, with the vectors that are true where it begins.
 
 One task for each piece, at 1, 3 and 4; 2 is little, and so is the folding of what 3 tells: at a cut there are as many messages
@@ -12,6 +12,7 @@ put right, one task scans all of it (`scan_log`), and rows wait there for sends 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -33,6 +34,9 @@ from weft.review.spark.tasks import Frame, RunPart, in_order
 from weft.review.steps import RECORDED, AuditStep, StepKind
 
 PATIENCE = 5_000_000_000  # ns by which the clocks of machines may differ
+AT_ONCE = (
+    1 << 20
+)  # rows that one task scans in a few seconds: with less, to tell effects first costs more than it gains
 LOOK = ("is_send", "federate", "source", "message")
 SCANNED = "federate bigint, source bigint, message bigint, after_source bigint, after bigint"
 SCAN = (*LOOK, "fan_out", "epoch_ns")
@@ -68,14 +72,20 @@ def late_by_log(context: Context) -> Frame | None:
     if not crossing.is_countable or crossing.is_forward:
         return late_by_one(context)
     crossed = crossing.crossed()
-    if not crossed.is_small:
-        return late_by_one(context)
-    pieces = [piece for group in crossed.groups() for piece in group]
-    if not pieces:
+    groups = crossed.groups()
+    if not groups:
         return None
-    begun = _begun(context, log, crossed)
-    spans = ((log.pieces[piece], crossed.spans[piece], begun.get(piece)) for piece in pieces)
-    return context.runner.each(SCAN_PIECES, spans, context.orders)
+    together = [group for group in groups if len(group) == 1 or crossed.rows(group) <= AT_ONCE]
+    apart = [group for group in groups if group not in together]
+    if apart and not crossed.is_small:
+        return late_by_one(context)
+    each: list[tuple[list[LogPiece], list[list[Stretch]], Start | None]] = [
+        ([log.pieces[piece] for piece in group], [crossed.spans[piece] for piece in group], None)
+        for group in together
+    ]
+    begun = _begun(context, log, crossed, apart)
+    each += [([log.pieces[piece]], [crossed.spans[piece]], start) for piece, start in begun.items()]
+    return context.runner.each(SCAN_PIECES, each, context.orders)
 
 
 def _looked_at(context: Context, log: CutLog) -> Crossing:
@@ -107,9 +117,8 @@ def _rows(orders: tuple[str, ...], piece: LogPiece) -> Iterator[pa.Table]:
     return read_piece(piece, pick.LOGGED, partial(pick.logged, orders))
 
 
-def _begun(context: Context, log: CutLog, crossed: Crossed) -> dict[int, Start]:
-    """What is known where pieces begin that a span goes on into."""
-    groups = [group for group in crossed.groups() if len(group) > 1]
+def _begun(context: Context, log: CutLog, crossed: Crossed, groups: Sequence[range]) -> dict[int, Start]:
+    """What is known where each piece of these groups begins."""
     each: list[tuple[object, ...]] = []
     for group in groups:
         for piece in group[:-1]:
@@ -161,10 +170,11 @@ def tell_effect(
 
 
 def judge(
-    orders: tuple[str, ...], piece: LogPiece, spans: list[Stretch], start: Start | None
+    orders: tuple[str, ...], pieces: list[LogPiece], spans: list[list[Stretch]], start: Start | None
 ) -> Iterator[pa.RecordBatch]:
-    """What is late in these spans of a piece."""
-    return scan(_cut_out(_rows(orders, piece), spans), 0, start)
+    """What is late in these spans of pieces that follow one another."""
+    tables = (_cut_out(_rows(orders, *one), those) for *one, those in zip(pieces, spans, strict=True))
+    return scan(itertools.chain.from_iterable(tables), 0, start)
 
 
 def _cut_out(tables: Iterator[pa.Table], stretches: list[Stretch]) -> Iterator[pa.Table]:
@@ -213,7 +223,7 @@ CROSS = AuditStep(
 )  # fmt: skip
 TELL_EFFECTS = AuditStep(
     "effects", StepKind.PIECES, "what a piece does to all vectors", (RECORDED, "crossing"), tell_effect, TOLD, pick.LOGGED,
-    when="something was overtaken across a cut",
+    when=f"what was overtaken across cuts is more than {AT_ONCE:,} rows",
 )  # fmt: skip
 BEGIN = AuditStep(
     "starts", StepKind.FOLD, "the vectors that are true where pieces begin", ("crossing", "effects"), starts

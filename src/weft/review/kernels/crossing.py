@@ -52,6 +52,10 @@ class Crossed(NamedTuple):
                 begin = piece + 1
         return made
 
+    def rows(self, group: range) -> int:
+        """To be scanned of these pieces."""
+        return sum(end - begin + 1 for piece in group for begin, end in self.spans[piece])
+
     @property
     def is_small(self) -> bool:
         """Is what has to be told of a piece little enough?"""
