@@ -234,7 +234,7 @@ class Switchboard(Outbox):
         receivers: list[Served] = []
         tail = b""
         if way is not None:
-            found = [self._by_kernel.get(member.session) for member in way.receivers]
+            found = [self._by_kernel.get(member.session) for member in way.receivers()]
             receivers = [receiver for receiver in found if receiver is not None]
             tail = callback_tail(way.transportation, way.member.handle)
             if any(receiver.backlog is not None for receiver in receivers):

@@ -16,7 +16,7 @@ from weft.kernel.message import recipients
 from weft.kernel.message.causal_order import is_plain
 from weft.kernel.recording import row_shapes
 from weft.kernel.state import overrides
-from weft.kernel.state.federation import Instance
+from weft.kernel.state.federation import Instance, Member
 from weft.kernel.state.recipients import Recipients
 from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
@@ -39,7 +39,6 @@ class Lane:
         self.generation = step.federation.generation
         self.member = step.member
         self.source = step.member.handle.number
-        self.receivers = [recipient.member for recipient in found.here]
         self.transportation = found.transportations[0]
         # In the recorder's book.
         self.shape = -1
@@ -51,6 +50,10 @@ class Lane:
         self._number = NO_OBJECT if instance is None else instance.number
         self._owners = None if instance is None else instance.owners
         self._knowledge = None if instance is None else instance.knowledge
+
+    def receivers(self) -> list[Member]:
+        """Found again for each who asks: between many, a list for each sender is what takes memory."""
+        return [recipient.member for recipient in self._recipients.here]
 
     def is_open(self) -> bool:
         """May another message go along it?  Not while services are reported: those want each call and callback."""

@@ -68,13 +68,13 @@ def _find_interaction(
     nodes: dict[str, None] = {}
     transportation = transportation_of(sender, entry)
     made = Recipients(sender, entry.handle, [transportation])
-    destinations: list[int] = []
+    destinations: list[Member] = []
     for member in federation.members.values():
         if member is sender:
             continue
         received = matching.hears(federation, member, entry, at)
         if received is not None:
-            destinations.append(member.handle.number)
+            destinations.append(member)
             if member.node == here:
                 made.here.append(_hearing(member, received, at))
                 continue
@@ -179,7 +179,7 @@ def _find_update(
     here = step.node
     ways = list(dict.fromkeys([overrides.transportation_of(instance, handle) for handle in sent]))
     made = Recipients(sender, instance.entry.handle, ways)
-    destinations: dict[int, None] = {}
+    destinations: dict[Member, None] = {}
     away: dict[str, dict[AttributeHandle, None]] = {}  # node -> what its members want
     for known_class, mask in instance.knowledge.masks.items():
         for member in federation.seated(mask):
@@ -190,7 +190,7 @@ def _find_update(
             if not wanted:
                 continue
             if member is not federation.rti:
-                destinations[member.handle.number] = None
+                destinations[member] = None
             if member.node != here:
                 away.setdefault(member.node, {}).update(dict.fromkeys(wanted))
                 continue
@@ -221,11 +221,11 @@ def of_directed(
     here = step.node
     delayed = federation.switch(DELAYED)
     made = Recipients(sender, entry.handle, [transportation], directed=True)
-    destinations: list[int] = []
+    destinations: list[Member] = []
     for member in federation.seated(instance.knowledge.mask & ~sender.bit):
         received = directed_to(instance, entry, member)
         if received is not None:
-            destinations.append(member.handle.number)
+            destinations.append(member)
             if member.node == here:
                 made.here.append(Recipient(member, received))
     made.destinations = None if delayed else destinations

@@ -243,5 +243,6 @@ def stamped(
         more = place_of(step.federation, message, False)
         if cells:
             more = with_cells({} if more is None else more, cells)
-        shape = known(recorder, (with_way(first, destinations, ()),))
+        numbers = None if destinations is None else tuple(sorted(destinations))
+        shape = known(recorder, (with_way(first, numbers),))
         enter_message(step, recorder, shape, thing, sender, message, message.values, 0, more)

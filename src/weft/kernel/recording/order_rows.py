@@ -51,7 +51,7 @@ def ordered(
         name, items, thing = names_of(federation, message)
         order = "CT" if total else "CO"
         first = first_of(step, message.service, sender, name, items, order, "reliable")
-        shape = known(recorder, (with_way(first, destinations, ()),))
+        shape = known(recorder, (with_way(first, tuple(sorted(destinations))),))
         more = {**_vector(tag), **(place_of(federation, message, False) or {})}
         values: ParameterValues | AttributeValues | None = None
         if isinstance(message, (WithParameters, Update)):

@@ -94,9 +94,20 @@ def deliveries_of(
     )
 
 
-def with_way(first: Pattern, destinations: list[int] | None, channels: tuple[int, ...]) -> Pattern:
+def numbers_of(members: list[Member]) -> tuple[object, ...]:
+    """Rising, and as objects that the members have: a pair of sender and receiver costs a row a reference."""
+    return tuple([one.who[0][1] for one in sorted(members, key=_number)])
+
+
+def _number(member: Member) -> int:
+    return member.handle.number
+
+
+def with_way(
+    first: Pattern, destinations: tuple[object, ...] | None, channels: tuple[int, ...] = ()
+) -> Pattern:
     if destinations is not None:
-        first = (*first, ("destinations", tuple(sorted(destinations))))
+        first = (*first, ("destinations", destinations))
     return (*first, ("channels", channels)) if channels else first
 
 
@@ -190,10 +201,11 @@ def _first(
     if recipients.sender.node != step.node:
         if recipients.directed and recipients.destinations is not None:
             # Ownership may have moved meanwhile: whom it is for here is decided here.
-            return with_way(first, [one.member.handle.number for one in recipients.here], ())
+            return with_way(first, numbers_of([one.member for one in recipients.here]))
         return first
     footprint = recipients.footprint
-    return with_way(first, recipients.destinations, () if footprint is None else tuple(footprint.channels))
+    numbers = None if recipients.destinations is None else numbers_of(recipients.destinations)
+    return with_way(first, numbers, () if footprint is None else tuple(footprint.channels))
 
 
 # --- which message --------------------------------------------------------------------------------------------

@@ -58,8 +58,8 @@ class Recipients:
         # Members here that named an update rate for some of the attributes (`message.update_rates`).
         self.paced: list[Recipient] = []
         self.posts: list[Post] = []
-        # The numbers of all who get it, wherever they are; None: that is asked when it is delivered.
-        self.destinations: list[int] | None = None
+        # All who get it, wherever they are; None: that is asked when it is delivered.
+        self.destinations: list[Member] | None = None
         # The seats of those here.
         self.reached = 0
         # Somebody here is time-constrained, has QoS or is told of regions: it may not be handed to all at once.
