@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.raw_client import Gunner, frame
+from support.raw_client import CALLBACK, CALLBACK_ANSWER, RESPONSE, Gunner, frame, ints
 from support.server_in_thread import WAIT, eventually, serving
 from weft.host import causes as causes_module
 from weft.host.causes import NamedCauses
@@ -27,6 +28,12 @@ def kept(server: Server) -> list[tuple[int, int, int]]:
     ]
 
 
+def number_from(server: Server, first: int = 1000) -> None:
+    """Federates that join from now on: Python has one object for each small number anyway."""
+    (federation,) = server.board.node.federations.values()
+    federation.membership.joined = first
+
+
 def shapes_of(server: Server) -> list[tuple[Pattern, ...]]:
     """Those of what was sent, as the recorder's book has them."""
     (federation,) = server.board.node.federations.values()
@@ -37,7 +44,9 @@ def shapes_of(server: Server) -> list[tuple[Pattern, ...]]:
 def test_what_everybody_has_read_leaves_nothing_but_references(tmp_path: Path) -> None:
     """A pair of sender and receiver costs a reference, in the book of a recorded run, too; histories and queues are empty."""
     with serving(record=str(tmp_path)) as running:
-        all_of_them = [Gunner(running.ports["tcp"]) for _ in range(FEDERATES)]
+        all_of_them = [Gunner(running.ports["tcp"])]
+        running.ask(number_from)
+        all_of_them += [Gunner(running.ports["tcp"]) for _ in range(FEDERATES - 1)]
         for number, gunner in enumerate(all_of_them):
             gunner.raw.send(gunner.shot(bytes([number]) * 50))
         for gunner in all_of_them:
@@ -51,6 +60,7 @@ def test_what_everybody_has_read_leaves_nothing_but_references(tmp_path: Path) -
         shapes = running.ask(shapes_of)
         assert len(shapes) == FEDERATES
         receivers: dict[str, set[int]] = {}
+        numbers: dict[int, set[int]] = {}
         for shape in shapes:
             first, deliveries = shape
             assert rows_in(shape) == FEDERATES
@@ -59,15 +69,19 @@ def test_what_everybody_has_read_leaves_nothing_but_references(tmp_path: Path) -
             assert column == EACH
             assert sorted(dict(one)["federate"] for one in each) == list(dict(first)["destinations"])
             assert sender not in dict(first)["destinations"]
+            for one in dict(first)["destinations"]:
+                numbers.setdefault(one, set()).add(id(one))
             for one in each:
                 receivers.setdefault(dict(one)["name"], set()).add(id(one))
-        assert len(receivers) == FEDERATES
-        assert all(len(objects) == 1 for objects in receivers.values()), "each is there once, for all senders"
+        assert len(receivers) == len(numbers) == FEDERATES
+        objects = [*receivers.values(), *numbers.values()]
+        assert all(len(one) == 1 for one in objects), "each is there once, for all senders"
 
         def recipients(server: Server) -> int:
             (federation,) = server.board.node.federations.values()
             sent = [one for one in federation.kept_recipients if len(one.here) == FEDERATES - 1]
             assert len(sent) == FEDERATES
+            assert all(found.destinations == [one.member for one in found.here] for found in sent)
             return len({id(one) for found in sent for one in found.here})
 
         assert running.ask(recipients) == FEDERATES
@@ -100,6 +114,33 @@ def test_what_many_send_at_once_goes_to_each_in_one_write() -> None:
         frames, writes = running.ask(lambda server: (server.board.frames, server.board.writes))
         assert frames - before[0] == many * many
         assert writes - before[1] <= 4 * many, "one for each message and receiver would be many more"
+
+
+def test_what_is_for_a_crowd_gathers_whatever_the_crowd_answers() -> None:
+    """Each of a thousand answers each message: if that counted, each would be written by itself.  What is for them does count."""
+    with serving() as running:
+        crowd = [Gunner(running.ports["tcp"]) for _ in range(24)]
+        raw = crowd[1].raw
+        answers = b"".join(
+            frame(CALLBACK_ANSWER, raw.number + each, raw.session, raw.last, ints(0))
+            for each in range(1, 40_001)
+        )
+        shots = crowd[0].shot(bytes(64)), crowd[2].shot(bytes(1 << 20))
+
+        def heard(server: Server) -> list[bool]:
+            """Does it go on gathering, after each?  The server does nothing else meanwhile."""
+            spoken = ((crowd[0], shots[0]), (crowd[1], answers), (crowd[2], shots[1]))
+            found = []
+            for gunner, data in spoken:
+                server.board.received(server.sessions[gunner.raw.session], data, time.monotonic())
+                found.append(server.board.gathers)
+            server.flush()
+            return found
+
+        assert running.ask(heard) == [True, True, False]
+        for number, gunner in enumerate(crowd):
+            kinds = {gunner.raw.receive().kind for _ in range(2)}
+            assert kinds == ({CALLBACK, RESPONSE} if number in (0, 2) else {CALLBACK})
 
 
 ROWS = st.lists(

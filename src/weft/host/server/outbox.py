@@ -76,7 +76,7 @@ class Outbox:
         self.writes = 0  # and in how many pieces
         self.bytes_out = 0
         self.bytes_in = 0
-        self._flushed_in = 0  # of these, when all was last written
+        self._gathered = 0  # bytes of callbacks since all was last written
         self.overfull: list[Served] = []  # they leave too much unread, and are to be dropped
         self._most_unread = most_unread
         self._window = window
@@ -138,6 +138,7 @@ class Outbox:
                     if served.backlog is not None or isinstance(effect, UrgentCallback):
                         self._queue(served, effect, payload)
                         continue
+                    self._gathered += len(payload)
                     sent = served.wire.send_callback(payload)
                     if served.causes is not None:
                         self._put_cause(served.causes, sent, effect)
@@ -292,7 +293,7 @@ class Outbox:
         busy: list[Served] = []
         dirty = self._dirty
         self._dirty = []
-        self._flushed_in = self.bytes_in
+        self._gathered = 0
         # Who was touched last first: receivers before the sender, which only gets an answer it may not even wait for.
         dirty.reverse()
         for served in dirty:
@@ -337,10 +338,10 @@ class Outbox:
     def gathers(self) -> bool:
         """Is `flush` to wait until all that has come by now was read?
 
-        Each message to a crowd is as many writes.  If many send at once, most of those are spared.
+        Each message to a crowd is as many writes.  If many send at once, most of those are spared.  What they answer is read
+        meanwhile, and does not count.
         """
-        crowd = len(self._dirty)
-        return crowd > _CROWD and (self.bytes_in - self._flushed_in) * crowd < _ROOM
+        return len(self._dirty) > _CROWD and self._gathered < _ROOM
 
     # --- who takes nothing ------------------------------------------------------------------------------------
 

@@ -193,6 +193,7 @@ class Switchboard(Outbox):
             if length != lane.length:
                 lane.length = length
                 lane.head = callback_head(REFLECT if is_update else RECEIVE, length)
+            self._gathered += length * len(receivers)
             if length > COPIED:
                 payload = lane.head + shared + tail
                 for receiver in receivers:
