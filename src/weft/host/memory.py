@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from typing import Final
 
-_WORTH_IT: Final = 16 << 20  # bytes
+_WORTH_IT: Final = 4 << 20  # bytes
 
 
 class Peak:

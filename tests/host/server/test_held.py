@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from support.raw_client import Gunner
 from support.server_in_thread import Talker, eventually, serving
-from weft.host.memory import Peak, give_back
+from weft.host.memory import _WORTH_IT, Peak, give_back
 from weft.host.server import server as server_module
 from weft.host.server.session import Served
 
@@ -90,7 +90,7 @@ def test_a_peak_is_over_once(kept: list[int]) -> None:
     peak, most, last = Peak(), 0, 0
     for one in kept:
         over = peak.is_over(one)
-        assert over == (most >= 16 << 20 and one <= most // 4 and last <= one < most)
+        assert over == (most >= _WORTH_IT and one <= most // 4 and last <= one < most)
         last = one
         most = one if over else max(most, one)
 
@@ -106,7 +106,7 @@ def test_memory_is_given_back_after_a_peak(monkeypatch: pytest.MonkeyPatch) -> N
         noise = random.Random(1).randbytes(1 << 20)
         for _ in range(24):
             talker.say(noise)
-        assert eventually(lambda: running.ask(lambda server: server._peak._most) > 16 << 20)
+        assert eventually(lambda: running.ask(lambda server: server._peak._most) > _WORTH_IT)
         assert not given_back
         deaf.raw.close()
         assert eventually(lambda: given_back)
