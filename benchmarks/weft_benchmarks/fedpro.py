@@ -350,9 +350,13 @@ def _cpu_seconds(pid: int) -> float:
 
 def _cpu_of_all(pid: int) -> float:
     """With the processes that it has started: one of them writes what is recorded."""
+    return sum(map(_cpu_seconds, family(pid)))
+
+
+def family(pid: int) -> list[int]:
+    """A process and those that it has started."""
     started = Path(f"/proc/{pid}/task").glob("*/children")
-    children = [child for path in started for child in path.read_text().split()]
-    return _cpu_seconds(pid) + sum(_cpu_seconds(int(child)) for child in children)
+    return [pid, *(int(child) for path in started for child in path.read_text().split())]
 
 
 def percentile(values: list[float], percent: int) -> float:

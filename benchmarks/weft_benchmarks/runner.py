@@ -22,6 +22,9 @@ PURE = "pure"
 Figures = dict[str, float]
 """What was measured, by name."""
 
+Results = dict[str, Any]
+"""What a benchmark prints as JSON."""
+
 _FOLDER = Path(__file__).parents[1]
 
 
@@ -77,6 +80,19 @@ def nothing() -> dict[str, float]:
 
 def can_run_compiled() -> bool:
     return bool(measure_there(f"{__name__}:nothing", COMPILED)["compiled"])
+
+
+def builds(pure: bool) -> list[str]:
+    """The compiled build, where there is one, and pure Python, if it is wanted or all there is."""
+    found = [COMPILED] if can_run_compiled() else []
+    return [*found, PURE] if pure or not found else found
+
+
+def machine_line(results: Results) -> str:
+    """Where it was measured, and beside what."""
+    machine = results["machine"]
+    loads = f"load {machine['load_average']:.2f} before and {machine['load_average_after']:.2f} after"
+    return f"{machine['cores']} cores, {loads}, Python {machine['python']}"
 
 
 def alternate(

@@ -16,11 +16,27 @@ from weft_benchmarks.commands import (
     orders,
     record,
     review,
+    stopped,
     tso,
 )
 
 
 def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the benchmarks, in the order of the help."""
-    for one in (embedded, fedpro, ddm, channel, console, crowd, domains, mesh, orders, record, review, tso):
+    kinds_of = (
+        embedded,
+        fedpro,
+        ddm,
+        channel,
+        console,
+        stopped,
+        crowd,
+        domains,
+        mesh,
+        orders,
+        record,
+        review,
+        tso,
+    )
+    for one in kinds_of:
         one.register(kinds)
