@@ -3,6 +3,7 @@
     a  ──────  between  ──────  b
 
 What is between passes packets on, or, once the cable is pulled, lets them vanish: nobody is told, no connection is closed.
+Where it is unplugged at b itself, the system of b knows that its link is down; no connection is closed either.
 Sockets and processes that are made inside `at("a")` are on that machine.
 """
 
@@ -44,6 +45,10 @@ class Cable:
 
     def pull(self) -> None:
         self._forward(False)
+
+    def unplug(self) -> None:
+        """At b: its link has no carrier any more."""
+        _ip("-n", self._names["between"], "link", "set", "way2", "down")
 
     def plug_in(self) -> None:
         self._forward(True)

@@ -22,7 +22,7 @@ from support.two_machines import Cable, cable
 from weft import HLAfloat64Time, ResignAction
 from weft.host.in_process import mesh_nodes
 from weft.host.settings import FabricSettings, LimitSettings, ServeSettings
-from weft.model.errors import FederateNameAlreadyInUse
+from weft.model.errors import FederateNameAlreadyInUse, NotConnected
 
 LONG = "FED_TIMEOUT_RECONNECT=600,FED_INT_HEART=0.2,FED_TIMEOUT_HEART=2,FedPro.resume.retryDelayMillis=100"
 
@@ -126,6 +126,30 @@ def test_a_save_does_not_wait_for_ever_for_one_behind_a_pulled_cable(net: Cable)
             other.rti.federate_save_complete()
             until(other, lambda: other.ears.saves == ["begun", "not saved"])  # type: ignore[attr-defined]
             assert any("federate 'Rhino' of 'F' is gone" in line for line in running.reports)
+        other.leave()
+
+
+@pytest.mark.parametrize("how", ["pull", "unplug"])
+def test_calls_from_behind_a_pulled_cable_end(net: Cable, how: str, caplog: pytest.LogCaptureFixture) -> None:
+    """By default: NotConnected, with why, for who calls; connection_lost for who waits; those who remain hear of it, too."""
+    with net.at("a"), served(net) as running:
+        address = address_of(net, running)
+        other = Talker(address)
+        with net.at("b"):
+            calling, listening = Talker(address), Talker(address)
+            getattr(net, how)()
+            with pytest.raises(
+                NotConnected, match=r"was not answered, since the session with .* is over: no connection"
+            ):
+                calling.rti.list_federation_executions()
+            with pytest.raises(NotConnected):
+                calling.say(b"more")
+            listening.listen(1)
+        assert "no connection lasted within 12 s" in listening.ears.lost[0]
+        # TCP's probes have found it out, not the patience for a server that is stopped.
+        assert not any("FED_TIMEOUT_HEART" in line for line in caplog.messages)
+        until(other, lambda: len(other.rti.query_survey()["federations"]["F"]["federates"]) == 1)
+        assert sum("of 'F' is gone" in line for line in running.reports) == 2
         other.leave()
 
 
