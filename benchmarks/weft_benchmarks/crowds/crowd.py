@@ -15,8 +15,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
+from weft.host.client.connection import RemoteConnection
 from weft_benchmarks import fedpro
 from weft_benchmarks.crowds.members import answer, cpu_of, member, tell
 from weft_benchmarks.runner import Figures, say
@@ -35,7 +35,8 @@ def crowd(port: int, count: int, messages: int, size: int) -> None:
     by_socket = {}
     for one in joined:
         one[0].subscribe_interaction_class(one[2])
-        connection: Any = one[0].connection
+        connection = one[0].connection
+        assert isinstance(connection, RemoteConnection)
         by_socket[connection._stream.socket.fileno()] = one
     for number in by_socket:
         poll.register(number, select.EPOLLIN)

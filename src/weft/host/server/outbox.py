@@ -44,7 +44,6 @@ _FULL = 64 << 10  # bytes under way, above which what can be sorted waits; where
 _HELD = 1 << 20  # bytes that a client leaves unread, above which what is for it gathers in its session
 _CROWD = 16  # sessions to be written to, above which what others have sent by now goes with it
 _ROOM = 16 << 20  # bytes that may gather for a crowd
-_REST = 0.02  # seconds that a crowd waits at most after it was written to
 WINDOW = 16  # callbacks under way to a federate that takes them as they come
 
 
@@ -78,9 +77,6 @@ class Outbox:
         self.bytes_out = 0
         self.bytes_in = 0
         self._gathered = 0  # bytes of callbacks since all was last written
-        self._caller = 0  # the number of the session that called last
-        self._callers = 0  # how often another one did than before, since all was last written
-        self.rests_until = 0.0  # till then a crowd is not written to again
         self.overfull: list[Served] = []  # they leave too much unread, and are to be dropped
         self._most_unread = most_unread
         self._window = window
@@ -298,8 +294,6 @@ class Outbox:
         dirty = self._dirty
         self._dirty = []
         self._gathered = 0
-        rests = len(dirty) > _CROWD and self._callers > 0
-        self._callers = 0
         # Who was touched last first: receivers before the sender, which only gets an answer it may not even wait for.
         dirty.reverse()
         for served in dirty:
@@ -338,18 +332,14 @@ class Outbox:
             ):  # so much more: it may be slow by now, or too slow
                 served.look_at += _HELD
                 busy.append(served)
-        if rests:
-            end = time.monotonic()
-            self.rests_until = end + min(end - now, _REST)
         return busy
 
     @property
     def gathers(self) -> bool:
         """Is `flush` to wait until all that has come by now was read?
 
-        Each message to a crowd is as many writes.  If many send at once, most of those are spared.  And after such a turn the
-        next waits for as long as it took (`rests_until`): else, where the machine has no core to spare, nobody else could send
-        meanwhile, and each message would be written by itself.  A sender that is alone waits for nobody.
+        Each message to a crowd is as many writes.  If many send at once, most of those are spared.  What they answer is read
+        meanwhile, and does not count.
         """
         return len(self._dirty) > _CROWD and self._gathered < _ROOM
 

@@ -445,15 +445,6 @@ class Server:
             self._flush_due = True
             asyncio.get_running_loop().call_soon(self.flush)
 
-    def gather(self, now: float) -> None:
-        """Flush when all that has come was read, and not before a crowd that was just written to has rested."""
-        rest = self.board.rests_until - now
-        if rest <= 0:
-            self.flush_soon()
-        elif not self._flush_due:
-            self._flush_due = True
-            asyncio.get_running_loop().call_later(rest, self.flush)
-
     def flush(self) -> None:
         """Send what has gathered, each session's in one piece."""
         self._flush_due = False
@@ -493,10 +484,7 @@ class Server:
 
     def _hurry(self) -> None:
         self.board.hurry()
-        if self.board.gathers:
-            self.gather(time.monotonic())
-        else:
-            self.flush()
+        self.flush()
 
     def _tick(self) -> None:
         loop = asyncio.get_running_loop()

@@ -114,9 +114,6 @@ class Switchboard(Outbox):
         while wire.next():
             if frame.type == CALL_REQUEST:
                 served.calls_made += 1
-                if served.number != self._caller:
-                    self._caller = served.number
-                    self._callers += 1
                 if frame.excess:
                     self._too_large(served, frame)
                     continue

@@ -116,7 +116,7 @@ class SocketLine:
                 self._server.report_stranger(f"a connection was closed: {error}")
             self.close_broken()
         if self._board.gathers:
-            self._server.gather(now)
+            self._server.flush_soon()
         else:
             busy = self._board.flush(now)
             if busy or self._board.is_restless:
