@@ -14,6 +14,7 @@ from weft.review.compare.trending import ONCE, Trend, TrendEvent, TrendLine
 from weft.review.report.texts import STYLE
 
 MOST_CHARTS = 60
+BESIDE = "figure{display:inline-block;margin:10px 12px 10px 0}figure svg{max-width:100%;height:auto}"
 
 
 def comparison_page(found: Comparison) -> str:
@@ -71,7 +72,7 @@ def trend_page(found: Trend) -> str:
         "</dl><main>",
         "<h2>What changes</h2>",
         *(_events(found.events) if found.events else ["<p>Nothing, by more than noise.</p>"]),
-        "<h2>SubjectFigures, run after run</h2>",
+        "<h2>Figures, run after run</h2>",
         *(
             _chart(line, [one for one in found.events if one.subject == line.subject])
             for line in lines[:MOST_CHARTS]
@@ -79,7 +80,7 @@ def trend_page(found: Trend) -> str:
         *_left_out(len(lines) - MOST_CHARTS),
         "</main>",
     ]
-    return html_document(f"{found.federation}: trend", f"{page_style()}{style()}{STYLE}", body, TIPS)
+    return html_document(f"{found.federation}: trend", f"{page_style()}{style()}{STYLE}{BESIDE}", body, TIPS)
 
 
 def _left_out(many: int) -> Iterator[str]:

@@ -19,10 +19,12 @@ import numpy.typing as npt
 
 Values = npt.NDArray[np.float64]
 
-EXACT = 20  # figures in all up to which every way to deal them out is counted
+EXACT = 60  # figures in all up to which every way to deal them out is counted
 MOST_PAIRS = 1 << 20
 ALIKE = 0.2  # correlation of neighbours up to which figures count as independent
 FEWEST = 8  # figures that are left when neighbours are put together
+NEARLY = 10.0  # times as likely, and as good a place for a step, as far as ranks tell
+RARE = 0.05  # of all figures: more than so many that are far from the others are no outliers
 SPREAD = 1.4826  # from the median of deviations to the standard deviation, where figures are spread normally
 _NORMAL = NormalDist()
 
@@ -160,15 +162,19 @@ def _cuts(values: Values, first: int, least: int, alpha: float) -> Iterator[int]
     p, _ = min(found)
     if p * len(found) > alpha:  # the best of so many
         return
-    cut = _sharpest(values, [at for one, at in found if one <= p * (1 + 1e-9)])
+    cut = _sharpest(values, [at for one, at in found if one <= p * NEARLY])
     yield first + cut
     yield from _cuts(values[:cut], first, least, alpha)
     yield from _cuts(values[cut:], first + cut, least, alpha)
 
 
 def _sharpest(values: Values, places: Sequence[int]) -> int:
-    """Of places that part the ranks equally well the one with the widest gap."""
-    return max(places, key=lambda at: abs(float(np.median(values[at:]) - np.median(values[:at]))))
+    """Of places that part the ranks about equally well the one with the least spread on both sides."""
+
+    def spread(part: Values) -> float:
+        return float(np.abs(part - np.median(part)).sum())
+
+    return min(places, key=lambda at: spread(values[:at]) + spread(values[at:]))
 
 
 def outliers(values: Values, least: int = 8, far: float = 8.0) -> list[int]:
@@ -178,7 +184,8 @@ def outliers(values: Values, least: int = 8, far: float = 8.0) -> list[int]:
     found = _away(values) > far
     if (values > 0).all():
         found &= _away(np.log(values)) > far
-    return np.flatnonzero(found).tolist()
+    places: list[int] = np.flatnonzero(found).tolist()
+    return places if len(places) <= max(2, RARE * len(values)) else []
 
 
 def _away(values: Values) -> Values:
