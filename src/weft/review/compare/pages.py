@@ -14,7 +14,9 @@ from weft.review.compare.trending import ONCE, Trend, TrendEvent, TrendLine
 from weft.review.report.texts import STYLE
 
 MOST_CHARTS = 60
-BESIDE = "figure{display:inline-block;margin:10px 12px 10px 0}figure svg{max-width:100%;height:auto}"
+BESIDE = (
+    "figure{display:inline-block;margin:10px 12px 10px 0}figure svg{width:590px;max-width:100%;height:auto}"
+)
 
 
 def comparison_page(found: Comparison) -> str:
@@ -29,7 +31,10 @@ def comparison_page(found: Comparison) -> str:
         "</main>",
     ]
     return html_document(
-        f"{side(found.after)} against {side(found.before)}", f"{page_style()}{STYLE}", body, TIPS
+        f"{', '.join(sorted({run.federation for run in found.after}))}: before and after",
+        f"{page_style()}{STYLE}",
+        body,
+        TIPS,
     )
 
 
