@@ -30,6 +30,7 @@ _ELSEWHERE: Final = {
     "ReviewError": "weft.review.errors",
     "SaveError": "weft.host.files.saves",
     "SessionMisuse": "weft.wire.session.state",
+    "StorageError": "weft.host.storage.place",
     "SnapshotError": "weft.kernel.federation.plain",
     "WireError": "weft.wire.protobuf",
 }
