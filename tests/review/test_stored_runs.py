@@ -24,7 +24,7 @@ from weft.console.runs import Reviews, Shelf
 from weft.host.recording.manifest import FOLDER
 from weft.host.recording.runs import find_runs, open_run
 from weft.host.storage import Place, place_of
-from weft.review import ReviewError, Verdict, follow, judge, register, review
+from weft.review import Verdict, follow, judge, register, review
 from weft.review.tune import tune
 
 Store = Callable[[Path], Place]
@@ -138,8 +138,18 @@ def test_commands_take_an_address(
         main(["timeline", run, "--json"])
     there, here = capsys.readouterr().err.splitlines()
     assert there.partition("none of its")[2] == here.partition("none of its")[2] != ""
-    with pytest.raises(ReviewError, match="--follow needs the folder"):
-        follow(place.address)
+
+
+@pytest.mark.soak
+@pytest.mark.xdist_group("spark")
+@pytest.mark.timeout(600)
+def test_a_run_in_a_store_is_followed(recorded: Path, copied: Store, spark: Any) -> None:
+    """To its end, and then reviewed: as it is here."""
+    place = copied(recorded)
+    assert (
+        follow(place, session=spark, advice=False).as_data()["audits"]
+        == follow(recorded, session=spark, advice=False).as_data()["audits"]
+    )
 
 
 def test_values_are_exported_from_there(

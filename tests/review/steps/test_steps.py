@@ -15,7 +15,7 @@ import pytest
 from review.checks import faulty_run, reviewed_here
 from review.simulation import Row, Simulation, number, plant, write
 from weft.cli import main
-from weft.host.recording.runs import read_rows as read_rows_of
+from weft.host.recording.row_files import row_tables
 from weft.recorder import COLUMNS
 from weft.review.audits import causal_log
 from weft.review.kernels import arrow
@@ -62,7 +62,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
     """By step that is taken the columns that its tasks read."""
     read: dict[str, set[str]] = {}
     now: list[str] = []
-    works, then, read_rows = StepRunner.works, StepRunner.then, read_rows_of
+    works, then = StepRunner.works, StepRunner.then
 
     def tagged(step: AuditStep, work: Callable[[], Iterator[Any]]) -> Iterator[Any]:
         now.append(step.name)
@@ -77,14 +77,15 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
         read.setdefault(step.name, set())
         return then(runner, step, *arguments)
 
-    def watched_read(file: Any, columns: Any) -> Any:
-        read[now[-1]] |= {NAMES.get(name, name) for name in columns}
-        return read_rows(file, columns)
+    def watched_read(file: Any, columns: Any, *rest: Any) -> Any:
+        if now:  # what is looked at before there are audits is no step
+            read[now[-1]] |= {NAMES.get(name, name) for name in columns}
+        return row_tables(file, columns, *rest)
 
     monkeypatch.setattr(causal_log, "AT_ONCE", 0)
     monkeypatch.setattr(StepRunner, "works", watched_works)
     monkeypatch.setattr(StepRunner, "then", watched_then)
-    monkeypatch.setattr(tasks, "read_rows", watched_read)
+    monkeypatch.setattr(tasks, "row_tables", watched_read)
     return read
 
 

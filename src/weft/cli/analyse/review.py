@@ -106,6 +106,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise SettingsError("--master must not be empty; local[*] is this machine")
     if arguments.follow and arguments.verify:
         raise SettingsError("--verify is for a run that has ended: leave out --follow")
+    if arguments.html is not None:
+        check_writable(arguments.html)
     if not review_many.is_one_run(arguments):
         return review_follow.follow_many(arguments) if arguments.follow else review_many.run_many(arguments)
     return run_one(arguments, arguments.run[0])
@@ -114,8 +116,6 @@ def run(arguments: argparse.Namespace) -> int:
 def run_one(arguments: argparse.Namespace, path: str) -> int:
     from weft.review import review
 
-    if arguments.html is not None:
-        check_writable(arguments.html)
     whole = {"advice": not arguments.no_advice, "evidence": arguments.html is not None}
     if arguments.follow:
         found = followed(arguments, path, whole)
