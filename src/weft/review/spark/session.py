@@ -86,7 +86,8 @@ def settings(profile: Profile, logging_file: str) -> dict[str, str]:
         chosen |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     if profile.is_local:
         small = profile.rows <= SMALL_RUN
-        java += ["-XX:+UseSerialGC", *(["-XX:TieredStopAtLevel=1"] if small else [])]
+        # A stream that is stopped within a batch looks for what went wrong by a pattern that takes a deep stack.
+        java += ["-Xss4m", "-XX:+UseSerialGC", *(["-XX:TieredStopAtLevel=1"] if small else [])]
         partitions = max(1 + profile.rows // ROWS_PER_SHUFFLE_PARTITION, _cores(profile.master))
         chosen |= {
             "spark.sql.shuffle.partitions": "1" if small else str(partitions),
