@@ -124,11 +124,13 @@ def test_what_once_failed_does_not(path: Path, certificate: ServerCertificate) -
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_seeds(kind: str, certificate: ServerCertificate) -> None:
-    """Item 2.2: as many as ten minutes allow, from other seeds on each day, which are told if they fail."""
-    deadline = time.monotonic() + 600
+    """Item 2.2: as many as five minutes allow, from other seeds on each day, which are told if they fail."""
+    deadline = time.monotonic() + 300
     first = int(time.time() // 86400) * 100_000
     campaign = Campaign(WORDS, [maker(kind, certificate)], 150, declarations=IN_TURN)
     while time.monotonic() < deadline:
         campaign.run(range(first, first + 10))
         first += 10
+    figures = {name: value for name, value in campaign.outcome.plain().items() if name != "findings"}
+    print(f"{kind}, from seed {first - campaign.outcome.seeds}: {figures}")
     assert campaign.outcome.proven, told(campaign.outcome)

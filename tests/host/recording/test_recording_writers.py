@@ -254,3 +254,17 @@ def test_recording_may_begin_again_while_federates_run(tmp_path: Path) -> None:
         assert [row["tag"] for row in rows if row["kind"] == "send"] == [turn, turn]
         assert [row["service"] for row in rows if row["kind"] == "deliver"] == ["receive_interaction"] * 2
     made.close()
+
+
+def test_the_start_row_tells_when_the_node_began_to_record(tmp_path: Path) -> None:
+    """And not when it is written, which is after what happened meanwhile: by the clock, too, it comes before that."""
+    made = Federation(1)
+    made.rti[0].publish_interaction_class(made.interaction("Event"))
+    made.node.record(tmp_path)
+    made.send(0, "Event")
+    made.node.stop_recording()
+    (path,) = find_runs(tmp_path)
+    rows = {row["kind"]: row for row in open_run(path).read().to_pylist()}
+    assert rows["start"]["seq"] == 1
+    assert rows["start"]["mono_ns"] <= rows["send"]["mono_ns"] <= rows["stop"]["mono_ns"]
+    made.close()

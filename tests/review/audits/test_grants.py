@@ -64,6 +64,27 @@ def test_pieces_find_what_one_finds(
     assert many
 
 
+def test_rows_of_the_recorder_itself_say_nothing_of_the_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Older recorders wrote in the `start` row when its file was written, which was after much of what follows it."""
+    many = 0
+    for seed in range(3):
+        rows = run_of(seed, False, False)
+        middle = rows[len(rows) // 2]["epoch_ns"]
+        started: list[Row] = [
+            {**dict.fromkeys(rows[0]), "node": node, "kind": "start", "federate": 0, "epoch_ns": middle}
+            for node in sorted({row["node"] for row in rows})
+        ]
+        rows = number([*started, *rows])
+        late = found_in(tmp_path / f"late {seed}", rows, 10**6, 0, monkeypatch)
+        for row in started:
+            row["epoch_ns"] = rows[len(started)]["epoch_ns"] - 1
+        assert found_in(tmp_path / f"early {seed}", rows, 10**6, 0, monkeypatch) == late
+        many += len(late)
+    assert many
+
+
 FEDERATES, COMMANDS = st.integers(1, 4), st.integers(0, 9)
 
 

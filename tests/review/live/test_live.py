@@ -165,6 +165,14 @@ def test_a_node_that_crashed_promises_nothing(monkeypatch: pytest.MonkeyPatch) -
         assert bool(early) is not crashes
 
 
+def test_a_row_of_dropped_ones_does_not_say_how_far_its_node_got() -> None:
+    """It is made when it is written; what happened before that may still wait for its file."""
+    following = Following("time_int", ORDERS)
+    rows = number([_row("A", 0, "start"), _row("A", 1, "join", federate=1), _row("A", 9, "dropped")])
+    following.feed(table(rows))
+    assert following.frontier.read["A"] == 10**9
+
+
 def test_messages_of_a_federate_that_left_before_the_recording() -> None:
     """The `start` row says who had joined by then; of others, whom nobody has heard of, one cannot be sure."""
     for source, unsure in ((3, 0), (4, 1)):

@@ -51,6 +51,7 @@ class RunWriter:
         self.federation = federation.name
         self.node = node
         self.began_ns = time.time_ns()
+        self._began = time.monotonic()
         self._joined_before = federation.membership.joined
         self.waiting: deque[BookBatch | int] = deque()  # a number: so many rows were dropped here
         self.rows = 0
@@ -102,9 +103,10 @@ class RunWriter:
             if before:
                 crashed = before.get("ended_ns") is None
                 detail = "after a crash" if crashed else "after it had ended in order"
-                self._note("restart", {"detail": detail})
+                self._note("restart", {"detail": detail}, self._began)
             more: dict[str, object] = {"source": self._joined_before} if self._joined_before else {}
-            self._note("start", {"detail": f"schema {VERSION}", **more})
+            # Rows wait in the book until they are written, so now it is later than what they tell of.
+            self._note("start", {"detail": f"schema {VERSION}", **more}, self._began)
         return self._files
 
     def write(self, batches: list[BookBatch | int], settings: Mapping[str, object]) -> None:
@@ -116,7 +118,7 @@ class RunWriter:
             batch = one
             if isinstance(batch, int):
                 at += batch
-                batch = _special("dropped", {"queue": batch})
+                batch = _special("dropped", {"queue": batch}, time.monotonic())
             parts.append(Part(batch, at))
             at += batch.rows
         self._write_parts(files, parts)
@@ -126,10 +128,10 @@ class RunWriter:
             told = read_json(files.folder / RUN_FILE)
             write_json(files.folder / RUN_FILE, {**told, **write_models(files.folder, *_models(self._of))})
 
-    def _note(self, kind: str, more: dict[str, object]) -> None:
+    def _note(self, kind: str, more: dict[str, object], at: float) -> None:
         """A row of the recorder's own."""
         assert self._files is not None
-        self._write_parts(self._files, [Part(_special(kind, more), self._sequence)])
+        self._write_parts(self._files, [Part(_special(kind, more, at), self._sequence)])
 
     def _write_parts(self, files: NodeFiles, parts: list[Part]) -> None:
         """As one file, one behind the other."""
@@ -154,7 +156,7 @@ class RunWriter:
         self.open(settings)
         if dropped:
             self.write([dropped], settings)
-        self._note("stop", {"service": BY_RESTORE} if self.restored else {})
+        self._note("stop", {"service": BY_RESTORE} if self.restored else {}, time.monotonic())
         self.finished = True
         manifest = self._manifest
         assert manifest is not None
@@ -209,11 +211,11 @@ def clock_offset(
     return min(found)[1]
 
 
-def _special(kind: str, more: dict[str, object]) -> BookBatch:
-    """A row of the recorder's own."""
+def _special(kind: str, more: dict[str, object], at: float) -> BookBatch:
+    """A row of the recorder's own; `at`: on the monotonic clock."""
     book = Book()
     shape = book.learn(kind, ((("kind", kind), ("federate", 0)),))
-    book.enter(shape, time.monotonic(), 0, NO_OBJECT, None, b"")
+    book.enter(shape, at, 0, NO_OBJECT, None, b"")
     book.add(0, 0, None, 0, more)
     batch = book.take()
     assert batch is not None

@@ -23,6 +23,7 @@ from weft.host.recording.files import arrow_schema
 from weft.model.json_types import JsonObject
 from weft.review.audits import pick
 from weft.review.audits.context import Context, Leaving
+from weft.review.audits.survey import OF_THE_RECORDER
 from weft.review.audits.told import TOLD, telling, told_of
 from weft.review.kernels import arrow
 from weft.review.kernels import timing as kernel
@@ -37,6 +38,7 @@ from weft.review.spark.by_clock import (
     cut,
     how_many,
     read_node,
+    timed_files,
     within,
 )
 from weft.review.spark.tasks import RunPart, Work, lives_of, merged, read_part
@@ -111,11 +113,12 @@ def log_of(context: Context) -> GrantLog:
         spans = dict(zip(part.files, seen.clock, strict=True))
         for life in lives_of([part]):
             name = f"{life.node}/{life.files[0].life}"
-            lives.setdefault(name, []).extend(TimedFile(file, *spans[file]) for file in life.files)
+            lives.setdefault(name, []).extend(timed_files(life.files, [spans[file] for file in life.files]))
             federates.setdefault(name, set()).update(seen.members)
     ends = tuple(
         LifeEnd(files[0].file.node, max(one.last for one in files) + 1, tuple(sorted(federates[name])))
         for name, files in lives.items()
+        if files
     )
     many = how_many(sum(part.rows for part in context.parts), context.rows_per_part)
     clocks = Clocks(context.home, context.grant_slack)
@@ -215,7 +218,7 @@ def compared(slack: int) -> tuple[int, ...]:
 
 def _numbered(table: pa.Table) -> pa.Table:
     """What happened in the federation: rows of the recorder itself may go by another clock."""
-    own = arrow.is_one_of(table, "kind", "start", "stop", "restart", "dropped")
+    own = arrow.is_one_of(table, "kind", *OF_THE_RECORDER)
     return pick.filtered(table, arrow.present(table, "command") & ~own)
 
 

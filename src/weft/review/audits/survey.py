@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 RTI = 0  # the number of the RTI itself, as a source or federate
 ACTING = ("join", "send", "deliver", "request", "grant", "resign", "lost")  # rows at a federate's own node
+OF_THE_RECORDER = ("start", "stop", "restart", "dropped")
+"""Kinds of rows of the recorder itself: their time is when they were written, which may be after that of rows behind them."""
 COLUMNS = (
     "kind", "service", "seq", "federate", "source", "message", "order", "class", "epoch_ns", "command",
     "mono_ns", "vector", "link",
@@ -98,8 +100,8 @@ class Seen:
     """The number of the last federate that had joined when the node began to record; None: it began in another part."""
     offset: tuple[float, int] = (0.0, 0)
     """Sum of the differences of the two clocks, and how many."""
-    clock: list[tuple[int, int]] = field(default_factory=list)
-    """Of each of the part's files the least and the greatest wall clock."""
+    clock: list[tuple[int, int] | None] = field(default_factory=list)
+    """Of each of the part's files the least and the greatest wall clock; None: it has no rows but the recorder's own."""
 
 
 def survey(session: SparkSession | None, parts: list[RunPart], time_column: str) -> list[Seen]:
@@ -116,22 +118,25 @@ def look(number: int, part: RunPart, time_column: str) -> Iterator[pa.RecordBatc
     is_cut = any(file.cut is not None for file in part.files)
     for piece in [RunPart(part.node, (file,)) for file in part.files] if is_cut else [part]:
         epochs: list[Array] = [np.empty(0, np.int64)]
+        own: list[Array] = [np.empty(0, bool)]
         for table in read_part(piece, (*COLUMNS, time_column)):
             if len(table):
                 _add(seen, table, time_column)
                 mono = arrow.numbers(table, "mono_ns")
                 spans.append((int(mono.min()), int(mono.max())))
                 epochs.append(arrow.numbers(table, "epoch_ns"))
-        seen.clock += _clock_of(piece, np.concatenate(epochs))
+                own.append(arrow.is_one_of(table, "kind", *OF_THE_RECORDER))
+        seen.clock += _clock_of(piece, np.concatenate(epochs), np.concatenate(own))
     if spans:
         seen.mono = min(first for first, _ in spans), max(last for _, last in spans)
     schema = pa.schema([("number", pa.int32()), ("seen", pa.string())])
     yield arrow.made_of_rows([{"number": number, "seen": json.dumps(seen.__dict__, default=vars)}], schema)
 
 
-def _clock_of(part: RunPart, epoch: Array) -> list[tuple[int, int]]:
-    files = np.split(epoch, np.cumsum([file.rows for file in part.files])[:-1])
-    return [(int(one.min()), int(one.max())) if len(one) else (0, 0) for one in files]
+def _clock_of(part: RunPart, epoch: Array, own: Array) -> list[tuple[int, int] | None]:
+    ends = np.cumsum([file.rows for file in part.files])[:-1]
+    files = (one[~recorder] for one, recorder in zip(np.split(epoch, ends), np.split(own, ends), strict=True))
+    return [(int(one.min()), int(one.max())) if len(one) else None for one in files]
 
 
 def _read(text: str) -> Seen:

@@ -8,7 +8,7 @@ was set back, its rows count as of the latest time before: so a piece must know 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +29,11 @@ class TimedFile(NamedTuple):
     file: RowFile
     first: int
     last: int
+
+
+def timed_files(files: Iterable[RowFile], spans: Iterable[tuple[int, int] | None]) -> list[TimedFile]:
+    """Those that have a time: others have only rows of the recorder itself, which are in no piece."""
+    return [TimedFile(file, *span) for file, span in zip(files, spans, strict=True) if span is not None]
 
 
 class NodeRows(NamedTuple):
