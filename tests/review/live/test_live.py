@@ -217,3 +217,26 @@ def test_what_is_under_way_when_its_receiver_leaves_is_not_lost(restored: bool) 
     for read in (number(receiver), number(sender)[:4], sender[4:]):
         assert not following.feed(table(read))
     assert not following.unsure
+
+
+@pytest.mark.parametrize("acquires", [False, True])
+def test_who_registered_an_instance_misses_nothing_by_a_class_above(acquires: bool) -> None:
+    """6.1.1: it knows it by the class that it registered it at.  Of who acquired attributes, an update may be of that one."""
+    of: Row = {"class": "Craft.Tug", "object": 2}
+    rows = [
+        _row("A", 0, "start"),
+        _row("A", 0, "join", federate=1),
+        _row("A", 0, "join", federate=2),
+        _row("A", 1, "declare", federate=1, service="subscribe_object_class_attributes", items=["Place"], **{"class": "Craft"}),
+        _row("A", 2, "call", federate=1, service="register_object_instance", **of),
+        _row("A", 3, "call", federate=2, service="attribute_ownership_acquisition", **of, refused=not acquires),
+        _row("A", 5, "send", federate=2, source=2, message=1, service="update_attribute_values", destinations=[],
+             items=["Place"], order="RO", transport="reliable", **of),
+        _row("A", 9, "stop"),
+    ]  # fmt: skip
+    for row in rows:
+        if row.pop("refused", False):
+            row["object"] = None
+    following = Following("time_int", ORDERS)
+    found = [told(one) for one in following.feed(table(number(rows)))]
+    assert found == ([] if acquires else [("interest", "missed", 2, 1, 1)])

@@ -15,6 +15,7 @@ from weft.review.steps import RECORDED, TIME, AuditStep, StepKind
 KINDS = ("declare", "region", "resign", "lost")
 FORGETS = "local_delete_object_instance"
 """6.16: a call by which a federate gets no more of an instance, until it discovers it again."""
+REGISTERS = ("register_object_instance", "register_object_instance_with_regions")
 WORDS = ("node", "kind", "service", "class")
 SCHEMA = (
     "node string, kind string, service string, class string, seq bigint, federate bigint, items array<string>, "

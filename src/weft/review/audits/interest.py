@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ import pyarrow.compute as pc
 
 from weft.review.audits import pick
 from weft.review.audits.context import NUMBER, Context, Result
-from weft.review.audits.control import WISHES, control
+from weft.review.audits.control import REGISTERS, WISHES, control
 from weft.review.audits.delivery import SUMMED_UP, WRONG, Deliveries, of_kind
 from weft.review.audits.judging import (
     EXTRA,
@@ -56,6 +57,7 @@ SUBSCRIBED = (
     "until bigint, from_time bigint, to_time bigint, dimensions string, lower array<bigint>, "
     "upper array<bigint>, sure boolean"
 )
+OWN = "federate bigint, object bigint, class string"
 MISFITS = "what string, source bigint, message bigint, federate bigint, node string, seq bigint"
 
 
@@ -73,13 +75,14 @@ def audit(context: Context) -> Result:
     else:
         misfits = _by_tiles(context, tiles, stretches, classes)
     misfits = context.runner.then(JUDGED, misfits, unjudged).persist()
-    kinds = counted(misfits, "what string")
+    kinds = counted(misfits, "what string, federate bigint")
+    missed = {federate for what, federate in kinds if what == MISSED}
     figures: AuditFigures = {"not_judged": sorted(unjudged)}
     deliveries = Deliveries.of(context)
-    if not kinds[(MISSED,)] and not kinds[(EXTRA,)] and not deliveries.blocks:
+    if {what for what, _ in kinds} <= {POSSIBLE} and not deliveries.blocks:
         return Result(0, [], figures=figures)
     schema = FOUND.format(time=context.time_type)
-    found = _found(context, misfits, unjudged)
+    found = _found(context, misfits, unjudged, missed)
     if deliveries.blocks:
         found = found.unionByName(context.runner.then(OF_FORM, deliveries.found, FORMS))
     return context.result(context.trusted(found, schema), schema, ("what", *KEY), figures)
@@ -398,7 +401,7 @@ def _extents(table: pa.Table) -> kernel.Extents:
 # What the deliveries say
 
 
-def _found(context: Context, misfits: Frame, unjudged: set[int]) -> Frame:
+def _found(context: Context, misfits: Frame, unjudged: set[int], missed: set[object]) -> Frame:
     """What was addressed wrongly, held against what was delivered: all rows of a message in one task."""
     deliveries = Deliveries.of(context)
     schema, found = (text.format(time=context.time_type) for text in (SCHEMA, FOUND))
@@ -409,7 +412,31 @@ def _found(context: Context, misfits: Frame, unjudged: set[int]) -> Frame:
     told = told.mapInArrow(partial(without, unjudged), schema).persist()
     wrong = told.mapInArrow(not_only_possible, schema)
     rows = rows_in(context, blocks_of(wrong)).unionByName(told)
-    return context.runner.then(MISADDRESSED, rows, deliveries.known, True)
+    known = replace(deliveries.known, registered=_registered(context, missed))
+    return context.runner.then(MISADDRESSED, rows, known, True)
+
+
+def _registered(context: Context, federates: set[object]) -> dict[tuple[int, int], str]:
+    """By which class they know the instances that they have registered."""
+    each = ((part, federates) for part in context.parts_with("call")) if federates else ()
+    told = context.runner.each(REGISTERED, each).toArrow().to_pylist()
+    return {(row["federate"], row["object"]): row["class"] for row in told}
+
+
+def registered(part: RunPart, federates: set[object]) -> Iterator[pa.RecordBatch]:
+    for table in read_part(part, ("kind", "service", "federate", "object", "class"), _registrations):
+        mine = pick.filtered(table, np.isin(arrow.numbers(table, "federate"), list(federates)))
+        columns = {
+            "federate": mine["federate"],
+            "object": mine["object"],
+            "class": mine["class"].cast(pa.string()),
+        }
+        yield from pa.table(columns).combine_chunks().to_batches()
+
+
+def _registrations(table: pa.Table) -> pa.Table:
+    rows = arrow.is_one_of(table, "kind", "call") & arrow.is_one_of(table, "service", *REGISTERS)
+    return pick.filtered(table, rows & arrow.present(table, "object"))  # or it was refused
 
 
 def not_only_possible(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -449,9 +476,13 @@ JUDGED = AuditStep(
     without,
     MISFITS,
 )
+REGISTERED = AuditStep(
+    "registered", StepKind.MAP, "which instances are of those who seem to have missed a message", (RECORDED, "judged"),
+    registered, OWN, ("kind", "service", "federate", "object", "class"), when="somebody seems to have missed a message",
+)  # fmt: skip
 MISADDRESSED = AuditStep(
-    "misaddressed", StepKind.KEYED, "what the deliveries say of it", ("near", "judged", "wrong deliveries"), judge_batches,
-    FOUND, key=KEY[:2], when="somebody was addressed wrongly, or sums of a block differ",
+    "misaddressed", StepKind.KEYED, "what the deliveries say of it", ("near", "judged", "registered", "wrong deliveries"),
+    judge_batches, FOUND, key=KEY[:2], when="somebody was addressed wrongly, or sums of a block differ",
 )  # fmt: skip
 OF_FORM = AuditStep(
     "of form", StepKind.MAP, "of what is wrong with deliveries, what came with a wrong class or items", ("wrong deliveries",),
@@ -459,5 +490,5 @@ OF_FORM = AuditStep(
 )  # fmt: skip
 STEPS = AuditSteps(
     "interest", "did every message reach exactly those whose subscriptions matched?",
-    (WISHES, WANTED, BY_PARTS, SENT_THERE, BY_TILES, JUDGED, SUMMED_UP, ROWS_NEAR, WRONG, MISADDRESSED, OF_FORM),
+    (WISHES, WANTED, BY_PARTS, SENT_THERE, BY_TILES, JUDGED, SUMMED_UP, ROWS_NEAR, WRONG, REGISTERED, MISADDRESSED, OF_FORM),
 )  # fmt: skip

@@ -7,7 +7,7 @@ besides (who took part, who wanted what) is small, and goes along.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -61,6 +61,8 @@ class Known:
     """Do rows tell the number of the last command that their node had carried out?"""
     joined_before: int = 0
     """The number of the last federate that had joined when the recording began."""
+    registered: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    """By federate and instance the class that it registered it at; of federates of which that may be asked."""
 
     @cached_property
     def _control(self) -> dict[int, list[RecordedRow]]:
@@ -105,6 +107,11 @@ class Known:
         if not self.numbered:
             return any(addressed or at <= sent_at + GRACE for at in times)
         return any((at > sent_at) == addressed for at in times)
+
+    def knows_it_otherwise(self, federate: int, instance: int) -> bool:
+        """Who registered an instance knows it by that class; what it subscribes to above is not for it (6.1.1)."""
+        name = self.registered.get((federate, instance))
+        return name is not None and name not in self.standing(federate).subscribed(name)
 
     def is_gap(self, federate: int) -> bool:
         """May rows of it be missing?  Of somebody nobody has heard of, all are."""
@@ -288,6 +295,8 @@ class Judged:
             return None
         instance = self.table["object"][row].as_py()
         if instance is not None and self.known.may_not_know(federate, instance, int(self.at[row]), addressed):
+            return None
+        if instance is not None and not addressed and self.known.knows_it_otherwise(federate, instance):
             return None
         order, granted = self.text("order", row), None if member is None else member.stay.granted
         stamped = order == "TSO" and bool(self.timed[row]) and granted is not None

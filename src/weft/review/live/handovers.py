@@ -269,6 +269,8 @@ class Handovers:
         class_name = self.words.texts[handovers["class_name"][place]] or ""
         if members.may_not_know(federate, class_name):
             return None
+        if not is_lost and members.may_know_it_otherwise(federate, source, class_name):
+            return None
         if is_lost and node is not None and there != handovers["node"][place]:
             placed, sent = bool(handovers["placed"][place]), int(handovers["epoch"][place])
             if members.changed_its_mind(federate, class_name, placed, sent):

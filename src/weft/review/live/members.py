@@ -9,12 +9,14 @@ import pyarrow as pa
 
 from weft.review.audits import pick
 from weft.review.audits.context import ACTING, RTI
-from weft.review.audits.control import FORGETS
+from weft.review.audits.control import FORGETS, REGISTERS
 from weft.review.kernels import arrow
 from weft.review.kernels.interest import GRACE
 from weft.review.kernels.records import RecordedRow
 from weft.review.kernels.standing import below
 from weft.review.live.columns import WaitingRows
+
+ACQUIRES = "attribute_ownership_acquisition"
 
 
 class Members:
@@ -34,6 +36,8 @@ class Members:
         self._ends: dict[int, list[tuple[str, int]]] = {}
         self._begins: dict[int, list[tuple[str, int]]] = {}
         self._forgets: set[tuple[int, str]] = set()  # who has deleted instances locally, and of which classes
+        self._registers: set[tuple[int, str]] = set()  # who has instances of its own of which classes …
+        self._acquires: set[int] = set()  # … and has asked for attributes of others'
         self.timed: set[int] = set()  # have changed what they want as of a logical time
         self._waiting = WaitingRows()
 
@@ -58,8 +62,16 @@ class Members:
             if row[self._time_column] is not None:
                 self.timed.add(row["federate"])
         for row in pick.of_kinds(table, "call").select(names).to_pylist():
-            if row["service"] == FORGETS and row["object"] is not None:
-                self._forgets.add((row["federate"], row["class"] or ""))
+            if row["object"] is not None:
+                self._called(row["service"] or "", (row["federate"], row["class"] or ""))
+
+    def _called(self, service: str, whose: tuple[int, str]) -> None:
+        if service == FORGETS:
+            self._forgets.add(whose)
+        elif service in REGISTERS:
+            self._registers.add(whose)
+        elif service.startswith(ACQUIRES):
+            self._acquires.add(whose[0])
 
     def _changed(self, row: RecordedRow) -> None:
         service = row["service"] or ""
@@ -84,6 +96,12 @@ class Members:
     def may_not_know(self, federate: int, class_name: str) -> bool:
         """An instance of that class: which, is left to the review of the whole run."""
         return (federate, class_name) in self._forgets
+
+    def may_know_it_otherwise(self, federate: int, source: int, class_name: str) -> bool:
+        """It subscribes to a class above, and may have registered the instance, of which the source has acquired attributes."""
+        exactly = any(name == class_name for name, _ in self._begins.get(federate, ()))
+        own = (federate, class_name) in self._registers
+        return own and source in self._acquires and not exactly
 
     def changed_its_mind(self, federate: int, class_name: str, placed: bool, sent: int) -> bool:
         """While a message of that class was under way to it from another node."""
