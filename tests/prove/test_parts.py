@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ from weft.prove import (
     Played,
     Script,
     ScriptedCall,
+    Simulated,
     Stage,
     judged,
     proving_model,
@@ -421,3 +423,17 @@ def test_an_error_of_the_rtis_own_is_seen_in_any_log(form: str) -> None:
     written = io.StringIO()
     Log("S1", form, written)(notice.text)
     assert any(bad in written.getvalue() for bad in BAD)
+
+
+def test_the_recorders_thread_takes_no_rows_in_the_middle_of_a_call(tmp_path: Path) -> None:
+    """A book that two threads empty at a time hands out its rows twice."""
+    held: list[bool] = []
+    embedded, simulated = Embedded(tmp_path / "embedded"), Simulated(tmp_path / "simulated")
+    embedded.start()
+    embedded._recordings._guard(lambda: held.append(embedded.node._lock.locked()))
+    embedded.stop()
+    simulated.start()
+    for recordings in simulated._recordings:
+        recordings._guard(lambda: held.append(False))  # nothing tells that thread when its network is at rest
+    simulated.stop()
+    assert held == [True]

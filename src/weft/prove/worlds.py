@@ -103,9 +103,9 @@ def place(federate: int) -> str:
     return TWO_DOMAINS.servers[-(federate % len(TWO_DOMAINS.servers)) - 1]
 
 
-def _at_once(work: Callable[[], None]) -> None:
-    """All of this world is in one thread, and rows are written in it."""
-    work()
+def _left(work: Callable[[], None]) -> None:
+    """For the recorder's thread, which cannot know when a virtual network is at rest: rows are taken when books are full, and
+    in the end."""
 
 
 class Embedded(LocalWorld):
@@ -121,7 +121,8 @@ class Embedded(LocalWorld):
             "embedded", self.folder / "saves", str(self.folder), declarations=self.declarations
         )
         if self.runs is not None:
-            self._recordings = NodeRecordings(self.runs, self._lines.append, _at_once, writer=Writer())
+            guard = self.node._guarded
+            self._recordings = NodeRecordings(self.runs, self._lines.append, guard, writer=Writer())
             self.node.recordings = self._recordings
             self.node._node.record(self._recordings, time.monotonic())
 
@@ -374,7 +375,7 @@ class Simulated(LocalWorld):
         if self.runs is not None:
             self._network.clock.now = time.monotonic()  # rows tell the time of day by it
             for name in TWO_DOMAINS.servers:
-                recordings = NodeRecordings(self.runs, self._lines.append, _at_once, writer=Writer())
+                recordings = NodeRecordings(self.runs, self._lines.append, _left, writer=Writer())
                 self._network.node(name).record(recordings, self._network.clock.now)
                 self._recordings.append(recordings)
 

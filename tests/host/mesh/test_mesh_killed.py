@@ -99,7 +99,7 @@ def test_six_nodes_killed_at_random(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(3600)
 def test_six_nodes_killed_again_and_again(tmp_path: Path) -> None:
     """A mesh of six nodes under load while nodes are killed with SIGKILL and restarted, forty times and more."""
     _run(tmp_path, 40, 2)
