@@ -85,6 +85,22 @@ def test_rows_of_the_recorder_itself_say_nothing_of_the_clock(
     assert many
 
 
+@pytest.mark.parametrize("size", [20, 10**6])
+def test_a_clock_that_was_set_back_changes_nothing_at_one_node(
+    tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it wrote later happened later: its rows have an order without a clock."""
+    many = 0
+    for seed in (0, 3, 6):
+        rows = run_of(seed, seed % 2 == 0, True)
+        steady = found_in(tmp_path / f"steady {seed}", rows, 10**6, 0, monkeypatch)
+        for row in rows[len(rows) // 3 :]:
+            row["epoch_ns"] -= 10**10
+        assert found_in(tmp_path / f"set back {seed}", rows, size, 0, monkeypatch) == steady
+        many += len(steady)
+    assert many
+
+
 FEDERATES, COMMANDS = st.integers(1, 4), st.integers(0, 9)
 
 

@@ -41,7 +41,7 @@ from weft.review.spark.by_clock import (
     timed_files,
     within,
 )
-from weft.review.spark.tasks import RunPart, Work, lives_of, merged, read_part
+from weft.review.spark.tasks import RunPart, Work, lives_of, merged, read_part, rising
 from weft.review.steps import LOOKAHEAD, RECORDED, TIME, AuditStep, StepKind
 
 EARLY_GRANT = "grant above LBTS"
@@ -183,7 +183,7 @@ def _ends(log: GrantLog, until: int) -> Iterator[pa.Table]:
     ]
     if rows:
         schema = changes_of(log.columns, arrow_schema(with_node=True).empty_table()).schema
-        yield pa.Table.from_pylist(rows, schema=schema)
+        yield from rising(iter([pa.Table.from_pylist(rows, schema=schema)]))
 
 
 def _left_since(context: Context) -> dict[int, kernel.Departed]:

@@ -23,6 +23,7 @@ import pyarrow as pa
 from weft.host.recording.row_files import RowFile, cut_up, row_tables
 from weft.host.recording.runs import Run
 from weft.review.kernels import arrow
+from weft.review.kernels.pieces import Array
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -192,7 +193,7 @@ def last_of(file: RowFile, column: str) -> int:
 def in_order(parts: Sequence[RunPart], columns: Sequence[str], pick: Pick) -> Iterator[pa.Table]:
     """Tables of what is picked from all nodes, sorted by `at`, `late`, node and seq, which the pick gives.
 
-    A clock may be set back.  What a node wrote later happened later, so its `at` never falls.
+    A clock may be set back.  What a node wrote later happened later, so its `at` never falls, and rows keep their order.
     """
     files: dict[str, tuple[RowFile, ...]] = {}
     for part in parts:
@@ -210,13 +211,28 @@ def lives_of(parts: Sequence[RunPart]) -> list[RunPart]:
 
 
 def rising(tables: Iterator[pa.Table], since: int = np.iinfo(np.int64).min) -> Iterator[pa.Table]:
-    """`at` never falls, nor is it below `since`, which is where rows before these ended."""
+    """`at` never falls, nor is it below `since`, which is where rows before these ended.
+
+    What a clock that was set back leaves at one time has the order of the node's record (`place`).
+    """
     last = since
     for table in tables:
         if len(table):
-            at = np.maximum.accumulate(np.maximum(arrow.numbers(table, "at"), last))
+            told = arrow.numbers(table, "at")
+            at = np.maximum.accumulate(np.maximum(told, last))
             last = at[-1]
-            yield table.set_column(table.column_names.index("at"), "at", pa.array(at))
+            place = pa.array(_places(told, at, arrow.numbers(table, "seq")))
+            table = table.set_column(table.column_names.index("at"), "at", pa.array(at))
+            yield table.append_column("place", place)
+
+
+def _places(told: Array, at: Array, seq: Array) -> Array:
+    """0 of rows whose time is right; of others the number of the first of those of the same moment."""
+    if (at == told).all():
+        return np.zeros(len(at), np.int64)
+    begins = np.append(True, told[1:] != told[:-1])
+    first = np.maximum.accumulate(np.where(begins, np.arange(len(at)), 0))
+    return np.where(at > told, seq[first], 0)
 
 
 def merged(streams: list[Iterator[pa.Table]]) -> Iterator[pa.Table]:
@@ -252,5 +268,6 @@ def _sorted(table: pa.Table) -> pa.Table:
     nodes, names = arrow.words(table, "node")
     rank = np.argsort(np.argsort(np.array(names, object)))
     late = arrow.numbers(table, "late", False)
-    order = np.lexsort((arrow.numbers(table, "seq"), rank[nodes], late, arrow.numbers(table, "at")))
+    at, place, seq = (arrow.numbers(table, name) for name in ("at", "place", "seq"))
+    order = np.lexsort((seq, rank[nodes], late, place, at))
     return table if (order[1:] > order[:-1]).all() else table.take(order)
