@@ -76,7 +76,7 @@ def audit(context: Context) -> Result:
         misfits = _by_tiles(context, tiles, stretches, classes)
     misfits = context.runner.then(JUDGED, misfits, unjudged).persist()
     kinds = counted(misfits, "what string, federate bigint")
-    missed = {federate for what, federate in kinds if what == MISSED}
+    missed = {who for what, who in kinds if what == MISSED and isinstance(who, int)}
     figures: AuditFigures = {"not_judged": sorted(unjudged)}
     deliveries = Deliveries.of(context)
     if {what for what, _ in kinds} <= {POSSIBLE} and not deliveries.blocks:
@@ -401,7 +401,7 @@ def _extents(table: pa.Table) -> kernel.Extents:
 # What the deliveries say
 
 
-def _found(context: Context, misfits: Frame, unjudged: set[int], missed: set[object]) -> Frame:
+def _found(context: Context, misfits: Frame, unjudged: set[int], missed: set[int]) -> Frame:
     """What was addressed wrongly, held against what was delivered: all rows of a message in one task."""
     deliveries = Deliveries.of(context)
     schema, found = (text.format(time=context.time_type) for text in (SCHEMA, FOUND))
@@ -416,14 +416,14 @@ def _found(context: Context, misfits: Frame, unjudged: set[int], missed: set[obj
     return context.runner.then(MISADDRESSED, rows, known, True)
 
 
-def _registered(context: Context, federates: set[object]) -> dict[tuple[int, int], str]:
+def _registered(context: Context, federates: set[int]) -> dict[tuple[int, int], str]:
     """By which class they know the instances that they have registered."""
     each = ((part, federates) for part in context.parts_with("call")) if federates else ()
     told = context.runner.each(REGISTERED, each).toArrow().to_pylist()
     return {(row["federate"], row["object"]): row["class"] for row in told}
 
 
-def registered(part: RunPart, federates: set[object]) -> Iterator[pa.RecordBatch]:
+def registered(part: RunPart, federates: set[int]) -> Iterator[pa.RecordBatch]:
     for table in read_part(part, ("kind", "service", "federate", "object", "class"), _registrations):
         mine = pick.filtered(table, np.isin(arrow.numbers(table, "federate"), list(federates)))
         columns = {
