@@ -143,6 +143,31 @@ def test_what_is_forgotten_is_never_told_wrongly(seed: int, kept: int) -> None:
     assert following.frontier.all_read < frontier.FOREVER
 
 
+def test_what_is_forgotten_is_never_told_wrongly_where_clocks_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The receiver's machine is half a second behind, and its rows are read, and forgotten for want of room, before the sends."""
+    monkeypatch.setattr(handovers, "MOST", 2)
+    of: Row = {
+        "source": 1,
+        "order": "RO",
+        "transport": "reliable",
+        "class": "Hit",
+        "service": "send_interaction",
+    }
+    sender = [_row("A", 0, "start"), _row("A", 0, "join", federate=1)]
+    receiver = [_row("B", 0, "start"), _row("B", 0, "join", federate=2)]
+    for number_of in range(1, 6):
+        at = 2 + number_of / 10
+        sender.append(_row("A", at, "send", federate=1, message=number_of, destinations=[2], **of))
+        receiver.append(_row("B", at - 0.5, "deliver", federate=2, message=number_of, **of))
+    for row in receiver:
+        row["mono_ns"] += 10**12  # another machine
+    following = Following("time_int", ORDERS)
+    following.frontier.expect(["A", "B"])
+    assert not following.feed(table(number(receiver)))
+    assert not following.feed(table(with_ends(number(sender))))
+    assert not following.feed(table(with_ends(number(receiver))[-1:]))
+
+
 def test_a_node_that_crashed_promises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Others are granted more than it had promised when it last wrote; nobody knows what it promised then."""
     rows = number(Simulation(12, steps=200).rows)

@@ -94,8 +94,11 @@ class Handovers:
         )  # fmt: skip
 
     def _not_forgotten(self, rows: pa.Table) -> pa.Table:
-        """A send may be read after deliveries of it that are forgotten for want of room; then it is, too."""
-        old = arrow.numbers(rows, "epoch_ns") < self._until
+        """A send may be read after deliveries of it that are forgotten for want of room; then it is, too.
+
+        By the clock of another machine those may have come before it was sent.
+        """
+        old = arrow.numbers(rows, "epoch_ns") < self._until + self._frontier.clocks_differ
         self._note_forgotten(arrow.numbers(rows, "source")[old], arrow.numbers(rows, "message")[old])
         return pick.filtered(rows, ~old)
 
