@@ -29,7 +29,7 @@ from weft.review.kernels.log_scan import Key, LateMessage, LogScan, Start
 from weft.review.kernels.overtaking import Overtaking, Stretch
 from weft.review.kernels.pieces import Array
 from weft.review.kernels.stretches import StretchEffect, starts, summarise
-from weft.review.spark.by_clock import LogPiece, TimedFile, cut, how_many, read_piece
+from weft.review.spark.by_clock import LogPiece, TimedFile, cut, how_many, read_piece, timed_files
 from weft.review.spark.tasks import Frame, RunPart, in_order
 from weft.review.steps import RECORDED, AuditStep, StepKind
 
@@ -54,8 +54,7 @@ class CutLog(NamedTuple):
 def log_of(context: Context, shifts: Mapping[str, int] | None = None) -> CutLog:
     files: dict[str, list[TimedFile]] = {}
     for part, seen in zip(context.parts, context.survey, strict=True):
-        for file, span in zip(part.files, seen.clock, strict=True):
-            files.setdefault(part.node, []).append(TimedFile(file, *span))
+        files.setdefault(part.node, []).extend(timed_files(part.files, seen.clock))
     many = how_many(sum(part.rows for part in context.parts), context.rows_per_part)
     return CutLog(cut(list(files.values()), many, shifts), tuple(sorted(files)))
 

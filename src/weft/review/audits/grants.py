@@ -37,6 +37,7 @@ from weft.review.spark.by_clock import (
     cut,
     how_many,
     read_node,
+    timed_files,
     within,
 )
 from weft.review.spark.tasks import RunPart, Work, lives_of, merged, read_part
@@ -108,14 +109,15 @@ def log_of(context: Context) -> GrantLog:
     lives: dict[str, list[TimedFile]] = {}
     federates: dict[str, set[int]] = {}
     for part, seen in zip(context.parts, context.survey, strict=True):
-        spans = dict(zip(part.files, seen.clock, strict=True))
+        timed = {one.file: one for one in timed_files(part.files, seen.clock)}
         for life in lives_of([part]):
             name = f"{life.node}/{life.files[0].life}"
-            lives.setdefault(name, []).extend(TimedFile(file, *spans[file]) for file in life.files)
+            lives.setdefault(name, []).extend(timed[file] for file in life.files if file in timed)
             federates.setdefault(name, set()).update(seen.members)
     ends = tuple(
         LifeEnd(files[0].file.node, max(one.last for one in files) + 1, tuple(sorted(federates[name])))
         for name, files in lives.items()
+        if files
     )
     many = how_many(sum(part.rows for part in context.parts), context.rows_per_part)
     clocks = Clocks(context.home, context.grant_slack)

@@ -30,6 +30,8 @@ COLUMNS = (
     "mono_ns", "vector", "link",
 )  # fmt: skip
 BLOCK_BITS = 8
+# Rows of the recorder that were once written with the time of writing: up to a second after the rows that follow them.
+UNTIMED = ("start", "restart", "dropped")
 CLOCK_FIRST, CLOCK_EACH = 64, 4096  # messages by which clocks are compared: the first, then one of so many
 CONSTRAINED = "time_constrained_enabled"
 ADVANCED = ("time_advance_grant", "flush_queue_grant")
@@ -98,8 +100,8 @@ class Seen:
     """The number of the last federate that had joined when the node began to record; None: it began in another part."""
     offset: tuple[float, int] = (0.0, 0)
     """Sum of the differences of the two clocks, and how many."""
-    clock: list[tuple[int, int]] = field(default_factory=list)
-    """Of each of the part's files the least and the greatest wall clock."""
+    clock: list[tuple[int, int] | None] = field(default_factory=list)
+    """Of each of the part's files the least and the greatest wall clock, if it has more than `UNTIMED`."""
 
 
 def survey(session: SparkSession | None, parts: list[RunPart], time_column: str) -> list[Seen]:
@@ -116,22 +118,26 @@ def look(number: int, part: RunPart, time_column: str) -> Iterator[pa.RecordBatc
     is_cut = any(file.cut is not None for file in part.files)
     for piece in [RunPart(part.node, (file,)) for file in part.files] if is_cut else [part]:
         epochs: list[Array] = [np.empty(0, np.int64)]
+        happened: list[Array] = [np.empty(0, bool)]
         for table in read_part(piece, (*COLUMNS, time_column)):
             if len(table):
                 _add(seen, table, time_column)
                 mono = arrow.numbers(table, "mono_ns")
                 spans.append((int(mono.min()), int(mono.max())))
                 epochs.append(arrow.numbers(table, "epoch_ns"))
-        seen.clock += _clock_of(piece, np.concatenate(epochs))
+                happened.append(~arrow.is_one_of(table, "kind", *UNTIMED))
+        seen.clock += _clock_of(piece, np.concatenate(epochs), np.concatenate(happened))
     if spans:
         seen.mono = min(first for first, _ in spans), max(last for _, last in spans)
     schema = pa.schema([("number", pa.int32()), ("seen", pa.string())])
     yield arrow.made_of_rows([{"number": number, "seen": json.dumps(seen.__dict__, default=vars)}], schema)
 
 
-def _clock_of(part: RunPart, epoch: Array) -> list[tuple[int, int]]:
-    files = np.split(epoch, np.cumsum([file.rows for file in part.files])[:-1])
-    return [(int(one.min()), int(one.max())) if len(one) else (0, 0) for one in files]
+def _clock_of(part: RunPart, epoch: Array, happened: Array) -> list[tuple[int, int] | None]:
+    """A late row of the recorder must not look like a clock that was set back behind it."""
+    ends = np.cumsum([file.rows for file in part.files])[:-1]
+    files = [one[acts] for one, acts in zip(np.split(epoch, ends), np.split(happened, ends), strict=True)]
+    return [(int(one.min()), int(one.max())) if len(one) else None for one in files]
 
 
 def _read(text: str) -> Seen:

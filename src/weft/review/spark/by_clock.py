@@ -31,6 +31,13 @@ class TimedFile(NamedTuple):
     last: int
 
 
+def timed_files(files: Sequence[RowFile], clocks: Sequence[tuple[int, int] | None]) -> Iterator[TimedFile]:
+    """Those that have a clock; `clocks`: as the survey tells them."""
+    for file, clock in zip(files, clocks, strict=True):
+        if clock is not None:
+            yield TimedFile(file, *clock)
+
+
 class NodeRows(NamedTuple):
     """Files of one node that reach into a piece."""
 
