@@ -75,7 +75,7 @@ def test_no_command_shows_what_there_is(capsys: pytest.CaptureFixture[str]) -> N
 
 @pytest.mark.parametrize("one", list(parsers(parser())), ids=lambda one: one.prog.replace(" ", "-"))
 def test_every_command_has_help(one: argparse.ArgumentParser, capsys: pytest.CaptureFixture[str]) -> None:
-    """Issue 18, 1: `--help` ends with 0, says how to call it, then in a sentence what it does, and what each argument is."""
+    """`--help` ends with 0, says how to call it, then in a sentence what it does, and what each argument is."""
     assert exit_code(lambda: main([*one.prog.split()[1:], "--help"])) == 0
     usage, sentence, *_ = capsys.readouterr().out.split("\n\n")
     assert usage.startswith(f"usage: {one.prog}")
@@ -90,7 +90,7 @@ def test_every_command_has_help(one: argparse.ArgumentParser, capsys: pytest.Cap
 
 
 def test_a_flag_means_one_thing_everywhere() -> None:
-    """Issue 18, 1: what takes a file in one command takes no number in another, and nothing has two names."""
+    """What takes a file in one command takes no number in another, and nothing has two names."""
     takes: dict[str, set[str]] = {}
     for one in parsers(parser()):
         for action in one._actions:
@@ -106,7 +106,7 @@ def test_a_flag_means_one_thing_everywhere() -> None:
 def test_who_asks_where_nobody_serves_is_told_what_to_do(
     command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Issue 18, 1: "Connection refused" alone leaves a newcomer with nothing to do."""
+    """A mere "Connection refused" leaves a newcomer with nothing to do."""
     monkeypatch.chdir(tmp_path)
     Path("operator.key").write_text("key")
     more = ["pause", "Range", "--operator-key", "operator.key"] if command == "steer" else []
@@ -122,7 +122,7 @@ def test_who_asks_where_nobody_serves_is_told_what_to_do(
 def test_who_asks_a_server_with_passwords_is_told_what_to_give(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Issue 18, 1: `weft status` and `weft console` say which flags would open the door."""
+    """`weft status` and `weft console` say which flags would open the door."""
     users = f'[users.alice]\npassword = "{hash_password("secret")}"\n'
     with serving(read_password_file(users, "users.toml")) as server:
         for command, flags in (

@@ -176,7 +176,9 @@ def test_who_may_only_look_may_not_steer(running: Running, node: FakeNode) -> No
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1", None])
 def test_a_websocket_of_another_origin_is_refused(running: Running, origin: Any) -> None:
     with pytest.raises(InvalidStatus) as refused:
-        connect(f"ws://{running.host}/ws", origin=origin, additional_headers=running.cookie())
+        connect(
+            f"ws://{running.host}/ws", origin=origin, additional_headers=running.cookie(), open_timeout=WAIT
+        )
     assert refused.value.response.status_code == 403
 
 

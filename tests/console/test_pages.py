@@ -342,7 +342,7 @@ def test_classes_are_a_tree_and_channels_are_bars(screen: Screen) -> None:
 
 
 def test_classes_of_the_mom_have_the_rti(screen: Screen) -> None:
-    """Issue 18, 1: who subscribes to them is served by the RTI, so that "no publisher" would be untrue; and the reverse."""
+    """Who subscribes to them is served by the RTI, so that "no publisher" would be untrue; and the reverse."""
     listens = {"kind": "object", "publishers": [], "subscribers": ["observer"], "instances": 5}
     asks = {"kind": "interaction", "publishers": ["observer"], "subscribers": []}
     manager = "HLAinteractionRoot.HLAmanager"

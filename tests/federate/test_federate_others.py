@@ -62,7 +62,7 @@ class Stranger:
 
 
 def test_a_bad_value_costs_that_value_alone(caplog: pytest.LogCaptureFixture) -> None:
-    """Issue 18, 1: what decodes is handed over, the rest is told with class, attribute, instance and sender; and it goes on."""
+    """What decodes is handed over, the rest is told with class, attribute, instance and sender; and it goes on."""
     node = EmbeddedNode()
     with weft.join("F", "me", fom=MODEL, host=node) as me:
         changes: list[dict[str, Any]] = []
@@ -203,6 +203,12 @@ def test_a_federate_that_has_not_joined_is_told_how_to() -> None:
             me.on_update("Ball")(lambda *what: None)
         me.join()
         me.resign()
+
+
+def test_an_address_given_as_a_host_is_told_where_it_goes() -> None:
+    address: Any = "127.0.0.1:15164"
+    with pytest.raises(TypeError, match=r"goes in rti=.127\.0\.0\.1:15164."):
+        weft.join("F", "me", fom=MODEL, host=address)
 
 
 def test_the_wrong_kind_of_class_is_told_the_right_call() -> None:

@@ -120,7 +120,7 @@ def test_check_of_a_bad_file_is_one_line(
 def test_a_file_that_is_not_there(
     action: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Issue 18, 1: as docs/reference/commands.md has it: 2, it could not be done, and one line says why, as of any command."""
+    """As docs/reference/commands.md has it: 2, it could not be done, and one line says why, as of any command."""
     missing = str(tmp_path / "missing.xml")
     assert weft(*action, missing) == 2
     captured = capsys.readouterr()
@@ -132,7 +132,7 @@ def test_a_file_that_is_not_there(
 def test_what_needs_a_sound_model_cannot_be_done_with_a_faulty_one(
     action: list[str], base: str, other: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Issue 18, 1: only `check` is done when it has found something wrong (1); the others are not (2)."""
+    """Only `check` is done when it has found something wrong (1); the others are not (2)."""
     assert weft(*action, base, other) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -115,7 +115,7 @@ def _models() -> list[tuple[str, str]]:
 def test_our_own_models_pass_clean(
     page: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Issue 18, 1: those of the tutorial, of the other pages, and those that come along."""
+    """Those of the tutorial, of the other pages, and those that come along."""
     (tmp_path / "model.xml").write_text(text)
     assert main(["fom", "check", str(tmp_path / "model.xml")]) == 0
     out = capsys.readouterr().out

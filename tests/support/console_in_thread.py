@@ -184,6 +184,8 @@ class Running:
             additional_headers=self.cookie(role),
             compression=None,
             max_size=None,
+            open_timeout=WAIT,
+            ping_interval=None,
         )
 
 

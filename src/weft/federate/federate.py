@@ -92,6 +92,8 @@ class Federate:
         causal: bool = False,
         wait: float = 10.0,
     ) -> None:
+        if isinstance(host, str):
+            raise TypeError(f"`host` is a node of this process; the address of a server goes in rti={host!r}")
         self._wait = wait
         self.federation = federation
         self.name = name or ""

@@ -123,9 +123,9 @@ class Campaign:
         with tempfile.TemporaryDirectory(prefix="weft-prove-", ignore_cleanup_errors=True) as folder:
             self._of_federation.clear()
             self._folders = [Path(folder, str(number)) for number in range(len(self._makers))]
-            for number in range(len(self._makers)):
-                self._start(number)
             try:
+                for number in range(len(self._makers)):
+                    self._start(number)
                 yield
             finally:
                 for world in self._worlds:

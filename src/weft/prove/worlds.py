@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from weft.fabric import Domains, Topology
-from weft.federate import RTIambassador
+from weft.federate import FederateAmbassador, RTIambassador
 from weft.host import EmbeddedNode
 from weft.host.in_process.mesh_node import OwnNode
 from weft.host.mesh.node import FabricNode
@@ -32,6 +32,7 @@ from weft.host.settings import (
     read_rid,
 )
 from weft.host.simulated.fabric import FabricNetwork, FabricProfile
+from weft.model.enums import CallbackModel
 from weft.model.errors import NotConnected, RTIexception, RTIinternalError
 from weft.model.records import RtiConfiguration
 
@@ -173,6 +174,16 @@ class AtAddress(LocalWorld):
         super().__init__(name or address)
         self.address = address
         self.settings = settings
+
+    def start(self) -> None:
+        """That nobody is there, or lets nobody in, is told at once, and not as what is wrong with each script."""
+        rti = self.ambassador(0)
+        try:
+            rti.connect(FederateAmbassador(), CallbackModel.EVOKED, self.configuration(0))
+            rti.disconnect()
+        except RTIexception:
+            self.stop()
+            raise
 
     def configuration(self, federate: int) -> RtiConfiguration:
         return RtiConfiguration("", self.address, self.settings)

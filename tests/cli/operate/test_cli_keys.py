@@ -36,7 +36,7 @@ def test_every_command_says_the_same(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Issue 18, 1: the flag has one name everywhere; the old one is understood."""
+    """The flag has one name everywhere; the old one is understood."""
     monkeypatch.chdir(tmp_path)
     Path("empty").write_text(" \n")
     Path("words").write_text("two words\n")

@@ -157,7 +157,7 @@ def _run_mesh(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 
 
 def test_a_federate_that_fails_is_told_of(tmp_path: Path) -> None:
-    """Issue 18, 1: one that does not exist, one that ends with an error; with the end of its log, and exit code 1."""
+    """One that does not exist, one that ends with an error; with the end of its log, and exit code 1."""
     write_file(tmp_path, PAIR)
     (tmp_path / "bad.py").write_text("print('takes on coal')\nraise ValueError('no coal')\n")
     (tmp_path / "good.py").write_text("print('done')\n")
@@ -181,7 +181,7 @@ def test_a_federate_that_fails_is_told_of(tmp_path: Path) -> None:
 
 
 def test_a_node_that_dies_is_told_of(tmp_path: Path) -> None:
-    """Issue 18, 1: with the end of its log, and exit code 1; nobody waits for it to be linked."""
+    """With the end of its log, and exit code 1; nobody waits for it to be linked."""
     write_file(
         tmp_path, PAIR, '[agents]\necho = { server = "S2", class = "support.checking_agents:Nobody" }\n'
     )
@@ -200,7 +200,7 @@ def _journals(folder: Path, key: str) -> None:
 
 
 def test_a_mesh_begins_under_other_domains(tmp_path: Path) -> None:
-    """Issue 18, 1: with the domains file that `weft tune` has written; nothing was under way, so its journals may be empty."""
+    """With the domains file that `weft tune` has written; nothing was under way, so its journals may be empty."""
     write_file(tmp_path, PAIR)
     _journals(tmp_path, "boot")
     done = _run_mesh(tmp_path)
@@ -216,7 +216,7 @@ def test_a_mesh_begins_under_other_domains(tmp_path: Path) -> None:
 def test_states_of_agents_are_not_set_aside_unasked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Issue 18, 1: what to do is said in the terminal, before any node is started; the flag does it."""
+    """What to do is said in the terminal, before any node is started; the flag does it."""
     write_file(tmp_path, PAIR)
     _journals(tmp_path, "agent/asker")
     monkeypatch.chdir(tmp_path)

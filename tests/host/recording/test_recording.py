@@ -38,6 +38,7 @@ from weft.host.recording.files import (
 from weft.host.recording.recording import NodeRecordings
 from weft.host.recording.run_writer import RunWriter, clock_offset
 from weft.host.recording.runs import find_runs, open_run
+from weft.host.recording.writers import Writer
 from weft.host.storage import Place
 from weft.recorder import COLUMNS, KINDS, VERSION, Book, BookBatch
 from weft.wire.codec.packed import fields_of
@@ -413,6 +414,43 @@ def test_a_slow_disk_drops_and_counts_and_blocks_nobody() -> None:
     assert disk.dropped == recordings.dropped > 0
     assert disk.rows + disk.dropped >= 6000
     made.close()
+
+
+def test_rows_of_a_node_never_go_back_in_time(tmp_path: Path) -> None:
+    """Nor do the recorder's own, which are written behind what they stand before: `start`, and rows that were dropped."""
+    made = Federation(2)
+    made.rti[0].publish_interaction_class(made.interaction("Event"))
+    made.rti[1].subscribe_interaction_class(made.interaction("Event"))
+    full, looks = [False], [0]
+
+    def write(run: RunWriter, batches: list[BookBatch | int]) -> None:
+        looks[0] += 1
+        if full[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        recordings._to_files(run, batches)
+
+    recordings = NodeRecordings(
+        str(tmp_path), lambda _: None, made.node._guarded, interval=0.01, write=write, writer=Writer()
+    )
+    made.node._node.record(recordings, 0.0)
+    for full[0] in (False, True, False, True, False):
+        looks[0] = 0
+        for number in range(50):
+            made.send(0, "Event", tag=b"%d" % number)
+        assert eventually(lambda: looks[0] > 0)
+    made.send(0, "Event", tag=b"last")
+    made.node._guarded(recordings.collect)
+    made.node._node.stop_recording()
+    recordings.close()
+    made.close()
+    (run,) = find_runs(tmp_path)
+    rows = rows_of(run)
+    kinds = [row["kind"] for row in rows]
+    assert kinds[0] == "start"
+    assert kinds[-1] == "stop"
+    assert "dropped" in kinds
+    times = [row["mono_ns"] for row in sorted(rows, key=lambda row: row["seq"])]
+    assert times == sorted(times)
 
 
 @given(st.lists(st.integers(1, 50_000_000), min_size=48, max_size=48), st.integers(0, 15))

@@ -110,7 +110,7 @@ def test_the_file_is_one(drawn: list[tuple[int, float, int]]) -> None:
 
 
 def test_advice_begins_with_what_was_missed_and_with_the_dispatcher_that_was_used() -> None:
-    """Issue 18: a run that missed eight deadlines because nothing interrupts is not told that all are met."""
+    """A run that missed eight deadlines because nothing interrupts is not told that all are met."""
     missing = replace(measured("fast", 25, 2, priority=0), misses=8)
     both = [missing, measured("slow", 100, 38, priority=1)]
     used, other = advise(both, {}, preemptive=False), advise(both, {})

@@ -101,6 +101,29 @@ def test_a_clock_that_was_set_back_changes_nothing_at_one_node(
     assert many
 
 
+def test_a_late_row_of_the_recorder_is_no_clock_that_was_set_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its `start` once had the time of writing, a second behind the first rows: these keep their own all the same.
+
+    Else they have all one time, and who is time-constrained at the end of that second was so at its beginning.
+    """
+    many = 0
+    for seed in range(6):
+        rows = run_of(seed, seed % 2 == 0, False)
+        late = [
+            {**dict.fromkeys(rows[0]), "kind": "start", "node": node, "federate": 0}
+            | {"epoch_ns": rows[-1]["epoch_ns"] + 1, "mono_ns": rows[-1]["mono_ns"] + 1}
+            for node in sorted({row["node"] for row in rows})
+        ]
+        told = number([*late, *({**row} for row in rows)], seed % 2 == 0)
+        found = found_in(tmp_path / f"late {seed}", told, 10**6, 0, monkeypatch)
+        expected = found_in(tmp_path / f"in time {seed}", rows, 10**6, 0, monkeypatch)
+        assert {(*one[:3], one[3] - 1, *one[4:]) for one in found} == expected
+        many += len(expected)
+    assert many
+
+
 FEDERATES, COMMANDS = st.integers(1, 4), st.integers(0, 9)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import struct
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -29,6 +30,7 @@ from weft.model.recording import NO_OBJECT
 from weft.model.records import Source
 from weft.recorder import BY_RESTORE, VERSION, Book, BookBatch
 
+_ENTERED = struct.Struct("<8xd24x")  # when an entry of a book was made (weft.recorder.book)
 _LOOKS = 16  # at both clocks, until one was quick …
 _QUICK = 20_000  # … which takes less than so many ns
 
@@ -51,7 +53,9 @@ class RunWriter:
         self.federation = federation.name
         self.node = node
         self.began_ns = time.time_ns()
-        self._began = time.monotonic()
+        self._last_at = (
+            time.monotonic()
+        )  # of the last row, or when it began: what the recorder itself says is of that time
         self._joined_before = federation.membership.joined
         self.waiting: deque[BookBatch | int] = deque()  # a number: so many rows were dropped here
         self.rows = 0
@@ -103,14 +107,16 @@ class RunWriter:
             if before:
                 crashed = before.get("ended_ns") is None
                 detail = "after a crash" if crashed else "after it had ended in order"
-                self._note("restart", {"detail": detail}, self._began)
+                self._note("restart", {"detail": detail}, self._last_at)
             more: dict[str, object] = {"source": self._joined_before} if self._joined_before else {}
-            # Rows wait in the book until they are written, so now it is later than what they tell of.
-            self._note("start", {"detail": f"schema {VERSION}", **more}, self._began)
+            self._note("start", {"detail": f"schema {VERSION}", **more}, self._last_at)
         return self._files
 
     def write(self, batches: list[BookBatch | int], settings: Mapping[str, object]) -> None:
         """As one more file; raises OSError, and nothing of them is written then."""
+        if self._files is None:
+            began = [_entered(batch, 0) for batch in batches if not isinstance(batch, int)][:1]
+            self._last_at = min([self._last_at, *began])
         files = self.open(settings)
         parts: list[Part] = []
         at = self._sequence
@@ -118,7 +124,9 @@ class RunWriter:
             batch = one
             if isinstance(batch, int):
                 at += batch
-                batch = _special("dropped", {"queue": batch}, time.monotonic())
+                batch = _special("dropped", {"queue": batch}, self._last_at)
+            else:
+                self._last_at = _entered(batch, len(batch.entries) - _ENTERED.size)
             parts.append(Part(batch, at))
             at += batch.rows
         self._write_parts(files, parts)
@@ -128,10 +136,10 @@ class RunWriter:
             told = read_json(files.folder / RUN_FILE)
             write_json(files.folder / RUN_FILE, {**told, **write_models(files.folder, *_models(self._of))})
 
-    def _note(self, kind: str, more: dict[str, object], at: float) -> None:
+    def _note(self, kind: str, more: dict[str, object], now: float) -> None:
         """A row of the recorder's own."""
         assert self._files is not None
-        self._write_parts(self._files, [Part(_special(kind, more, at), self._sequence)])
+        self._write_parts(self._files, [Part(_special(kind, more, now), self._sequence)])
 
     def _write_parts(self, files: NodeFiles, parts: list[Part]) -> None:
         """As one file, one behind the other."""
@@ -211,11 +219,16 @@ def clock_offset(
     return min(found)[1]
 
 
-def _special(kind: str, more: dict[str, object], at: float) -> BookBatch:
-    """A row of the recorder's own; `at`: on the monotonic clock."""
+def _entered(batch: BookBatch, offset: int) -> float:
+    at: float = _ENTERED.unpack_from(batch.entries, offset)[0]
+    return at
+
+
+def _special(kind: str, more: dict[str, object], now: float) -> BookBatch:
+    """A row of the recorder's own.  The rows of a node never go back in time, so `now` is not that of writing."""
     book = Book()
     shape = book.learn(kind, ((("kind", kind), ("federate", 0)),))
-    book.enter(shape, at, 0, NO_OBJECT, None, b"")
+    book.enter(shape, now, 0, NO_OBJECT, None, b"")
     book.add(0, 0, None, 0, more)
     batch = book.take()
     assert batch is not None
