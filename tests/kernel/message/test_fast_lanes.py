@@ -43,6 +43,7 @@ def is_as_sent(delivery: Delivery, sent: object) -> bool:
     if isinstance(delivery, DeliveredInteraction):
         return delivery.interaction_class == sent
     assert isinstance(delivery, Reflection)
+    assert isinstance(delivery.values, dict)
     return list(delivery.values) == sent
 
 
