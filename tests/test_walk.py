@@ -118,6 +118,12 @@ def test_a_message_takes_the_walk(world: str) -> None:
     if world != "recorded":
         again = {(stop.file, stop.function) for stop in stops if stop.first_only} & set(next_one)
         assert not again, f"done for the second message, too: {again}"
+    if world == "embedded":  # the same in every run: there is no other thread
+        told = re.findall(r"(\d+) in (\d+) files", _section("## Follow one interaction"))[:2]
+        entered = [set(first), set(next_one)]
+        assert [tuple(map(int, one)) for one in told] == [
+            (len(one), len({file for file, _ in one})) for one in entered
+        ]
 
 
 def _is_passed(stops: list[Stop], hops: list[tuple[str, ...]]) -> None:

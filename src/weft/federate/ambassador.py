@@ -333,7 +333,8 @@ class RTIambassador(
         connection = self._connection
         if connection is None or self._calling_back:
             connection = self._evoked("evoke_callback")
-        _require_seconds("evoke_callback", approximate_minimum_time_in_seconds)
+        if type(approximate_minimum_time_in_seconds) is not float:
+            _require_seconds("evoke_callback", approximate_minimum_time_in_seconds)
         if not self._enabled:
             return False
         if not connection.pending():
@@ -482,7 +483,7 @@ class RTIambassador(
 
 
 def _require_seconds(service: str, value: float) -> None:
-    if type(value) is not float and (type(value) is bool or not isinstance(value, (int, float))):
+    if type(value) is bool or not isinstance(value, (int, float)):
         raise RTIinternalError(f"{service} takes a number of seconds, not {value!r}")
 
 

@@ -94,6 +94,9 @@ class Inbox:
     def take(self) -> Callback | None:
         """Remove and return the next callback, if there is one."""
         urgent = self._urgent
+        if urgent is not None or not self._arrived:
+            self.look()
+            urgent = self._urgent
         if urgent is not None:
             callback = urgent.take(self._arrived)
         else:
@@ -110,6 +113,9 @@ class Inbox:
                 with self._guard:
                     node.began(self.session, callback.ticket, self._clock())
         return callback
+
+    def look(self) -> None:
+        """What comes now might be taken next: a host that can see to it does, without waiting."""
 
     def now(self) -> float:
         return self._clock()

@@ -79,8 +79,10 @@ def message_number(retraction: bytes) -> int:
 class Delivery:
     """A message for one federate.  Those who get the same may share one with packed values, which cannot be changed."""
 
-    def __init__(self, method: str, tag: bytes, producer: FederateHandle, stamp: Stamp | None) -> None:
-        self.method = method
+    # Of the federate ambassador: what brings it.
+    method = ""
+
+    def __init__(self, tag: bytes, producer: FederateHandle, stamp: Stamp | None) -> None:
         self.tag = tag
         self.producer = producer
         self.stamp = stamp
@@ -117,6 +119,8 @@ class Delivery:
 
 
 class DeliveredInteraction(Delivery):
+    method = "receive_interaction"
+
     def __init__(
         self,
         interaction_class: InteractionClassHandle,
@@ -127,7 +131,7 @@ class DeliveredInteraction(Delivery):
         regions: Conveyed | None,
         stamp: Stamp | None,
     ) -> None:
-        super().__init__("receive_interaction", tag, producer, stamp)
+        super().__init__(tag, producer, stamp)
         self.interaction_class = interaction_class
         self.values = values
         self.transportation = transportation
@@ -145,14 +149,10 @@ class DeliveredInteraction(Delivery):
             interaction_class, values, tag, transportation, producer, regions, self.stamp
         )
 
-    def with_values(self, values: ParameterValues) -> DeliveredInteraction:
-        """Some of its parameters."""
-        made = self.copied()
-        made.values = values
-        return made
-
 
 class Reflection(Delivery):
+    method = "reflect_attribute_values"
+
     def __init__(
         self,
         instance: ObjectInstanceHandle,
@@ -163,7 +163,7 @@ class Reflection(Delivery):
         regions: Conveyed | None,
         stamp: Stamp | None,
     ) -> None:
-        super().__init__("reflect_attribute_values", tag, producer, stamp)
+        super().__init__(tag, producer, stamp)
         self.instance = instance
         self.values = values
         self.transportation = transportation
@@ -180,14 +180,10 @@ class Reflection(Delivery):
         values, tag, transportation = self.values, self.tag, self.transportation
         return Reflection(self.instance, values, tag, transportation, self.producer, self.regions, self.stamp)
 
-    def with_values(self, values: AttributeValues) -> Reflection:
-        """Some of its attributes."""
-        made = self.copied()
-        made.values = values
-        return made
-
 
 class DeliveredDirectedInteraction(Delivery):
+    method = "receive_directed_interaction"
+
     def __init__(
         self,
         interaction_class: InteractionClassHandle,
@@ -198,7 +194,7 @@ class DeliveredDirectedInteraction(Delivery):
         producer: FederateHandle,
         stamp: Stamp | None,
     ) -> None:
-        super().__init__("receive_directed_interaction", tag, producer, stamp)
+        super().__init__(tag, producer, stamp)
         self.interaction_class = interaction_class
         self.target = target
         self.values = values
@@ -218,18 +214,14 @@ class DeliveredDirectedInteraction(Delivery):
             self.interaction_class, self.target, values, tag, transportation, producer, self.stamp
         )
 
-    def with_values(self, values: ParameterValues) -> DeliveredDirectedInteraction:
-        """Some of its parameters."""
-        made = self.copied()
-        made.values = values
-        return made
-
 
 class Removal(Delivery):
+    method = "remove_object_instance"
+
     def __init__(
         self, instance: ObjectInstanceHandle, tag: bytes, producer: FederateHandle, stamp: Stamp | None
     ) -> None:
-        super().__init__("remove_object_instance", tag, producer, stamp)
+        super().__init__(tag, producer, stamp)
         self.instance = instance
 
     def arguments(self) -> tuple[object, ...]:

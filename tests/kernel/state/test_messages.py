@@ -19,7 +19,7 @@ from weft.kernel.state.messages import (
     Update,
     attributes_of,
 )
-from weft.model.deliveries import Delivery, Stamp, delivery_from
+from weft.model.deliveries import Stamp, delivery_from
 from weft.model.enums import OrderType
 from weft.model.handles import (
     AttributeHandle,
@@ -112,12 +112,12 @@ def test_what_is_made_of_a_delivery_leaves_it_alone(
     delivery = case[0].delivery(case[1])
     before = delivery.arguments()
     at_once = delivery.at_once()
-    with_values: Delivery = getattr(delivery, "with_values")(other)  # noqa: B009
+    copied = delivery.copied()
+    assert copied == delivery
+    setattr(copied, "values", other)  # noqa: B010
     assert delivery.arguments() == before
-    assert type(at_once) is type(with_values) is type(delivery)
-    assert values_of(with_values) == other
-    setattr(with_values, "values", getattr(delivery, "values"))  # noqa: B009, B010
-    assert with_values == delivery
+    assert type(at_once) is type(copied) is type(delivery)
+    assert values_of(copied) == other
     stamp = delivery.stamp
     if stamp is None:
         assert at_once is delivery

@@ -4,13 +4,17 @@ So nothing can come to the federate before it is counted among those who do not 
 tables the others need to know only of what is wanted without regions and rates.
 
 The MOM, which says who is gone, is watched beside it.
+
+`_AROUND`, at the end, says what is done around which service.  What stands there takes the service's own arguments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Set
+from contextlib import AbstractContextManager, contextmanager
+from functools import wraps
 
+from weft.federate.ambassador import RTIambassador
 from weft.federate.causal.addresses import IN_PART
 from weft.federate.causal.middle import Middle
 from weft.federate.services.calls import AttributeRegions
@@ -29,43 +33,22 @@ from weft.model.time import LogicalTime
 class CausalDeclarations(Middle):
     # --- interactions -----------------------------------------------------------------------------------------
 
-    def subscribe_interaction_class(
+    @contextmanager
+    def _subscribing(
         self, interaction_class: InteractionClassHandle, *, time: LogicalTime | None = None
-    ) -> None:
+    ) -> Iterator[None]:
         with self._wanting(self._name_of(interaction_class)):
-            self._rti.subscribe_interaction_class(interaction_class, time=time)
+            yield
             self._listen_again(interaction_class, True)
 
-    def subscribe_interaction_class_passively(
+    @contextmanager
+    def _unsubscribing(
         self, interaction_class: InteractionClassHandle, *, time: LogicalTime | None = None
-    ) -> None:
-        with self._wanting(self._name_of(interaction_class)):
-            self._rti.subscribe_interaction_class_passively(interaction_class, time=time)
-            self._listen_again(interaction_class, True)
-
-    def unsubscribe_interaction_class(
-        self, interaction_class: InteractionClassHandle, *, time: LogicalTime | None = None
-    ) -> None:
-        self._rti.unsubscribe_interaction_class(interaction_class, time=time)
+    ) -> Iterator[None]:
+        yield
         self._listen_again(interaction_class, False)
         if time is None:
             self._unwant(self._name_of(interaction_class))
-
-    def publish_interaction_class(
-        self, interaction_class: InteractionClassHandle, *, time: LogicalTime | None = None
-    ) -> None:
-        self._rti.publish_interaction_class(interaction_class, time=time)
-        with self._lock:
-            if self._seat is not None and self._seat.mom is not None:
-                self._seat.mom.published(interaction_class, True)
-
-    def unpublish_interaction_class(
-        self, interaction_class: InteractionClassHandle, *, time: LogicalTime | None = None
-    ) -> None:
-        self._rti.unpublish_interaction_class(interaction_class, time=time)
-        with self._lock:
-            if self._seat is not None and self._seat.mom is not None:
-                self._seat.mom.published(interaction_class, False)
 
     def _listen_again(self, interaction_class: InteractionClassHandle, shown: bool) -> None:
         """The classes that we hear ourselves stay subscribed."""
@@ -73,41 +56,48 @@ class CausalDeclarations(Middle):
             if self._seat is not None:
                 self._seat.listen_again(interaction_class, shown)
 
-    def subscribe_interaction_class_with_regions(
-        self,
-        interaction_class: InteractionClassHandle,
-        regions: Set[RegionHandle],
-        *,
-        time: LogicalTime | None = None,
-    ) -> None:
-        with self._wanting_at(self._name_of(interaction_class), regions):
-            self._rti.subscribe_interaction_class_with_regions(interaction_class, regions, time=time)
+    @contextmanager
+    def _publishing(
+        self, interaction_class: InteractionClassHandle, *, time: LogicalTime | None = None
+    ) -> Iterator[None]:
+        yield
+        self._tell_mom(interaction_class, True)
 
-    def subscribe_interaction_class_passively_with_regions(
-        self,
-        interaction_class: InteractionClassHandle,
-        regions: Set[RegionHandle],
-        *,
-        time: LogicalTime | None = None,
-    ) -> None:
-        with self._wanting_at(self._name_of(interaction_class), regions):
-            self._rti.subscribe_interaction_class_passively_with_regions(
-                interaction_class, regions, time=time
-            )
+    @contextmanager
+    def _unpublishing(
+        self, interaction_class: InteractionClassHandle, *, time: LogicalTime | None = None
+    ) -> Iterator[None]:
+        yield
+        self._tell_mom(interaction_class, False)
 
-    def unsubscribe_interaction_class_with_regions(
+    def _tell_mom(self, interaction_class: InteractionClassHandle, published: bool) -> None:
+        with self._lock:
+            if self._seat is not None and self._seat.mom is not None:
+                self._seat.mom.published(interaction_class, published)
+
+    def _subscribing_at(
         self,
         interaction_class: InteractionClassHandle,
         regions: Set[RegionHandle],
         *,
         time: LogicalTime | None = None,
-    ) -> None:
-        self._rti.unsubscribe_interaction_class_with_regions(interaction_class, regions, time=time)
+    ) -> AbstractContextManager[None]:
+        return self._wanting_at(self._name_of(interaction_class), regions)
+
+    @contextmanager
+    def _unsubscribing_at(
+        self,
+        interaction_class: InteractionClassHandle,
+        regions: Set[RegionHandle],
+        *,
+        time: LogicalTime | None = None,
+    ) -> Iterator[None]:
+        yield
         if time is None:
             self._unwant_at(self._name_of(interaction_class), regions)
 
     def _name_of(self, interaction_class: InteractionClassHandle) -> list[str]:
-        """None if the class is ours, or no class: then the RTI says so."""
+        """Empty if the class is ours, or no class: then the RTI says so."""
         seat = self._seat
         if seat is None or interaction_class == seat.interaction:
             return []
@@ -116,107 +106,78 @@ class CausalDeclarations(Middle):
         except RTIexception:
             return []
 
-    def request_interaction_transportation_type_change(
+    @contextmanager
+    def _changing_transportation(
         self, interaction_class: InteractionClassHandle, transportation_type: TransportationTypeHandle
-    ) -> None:
+    ) -> Iterator[None]:
         with self._lock:
             if self._seat is not None:
                 self._seat.addresses.transportation_changes(interaction_class)
-        self._rti.request_interaction_transportation_type_change(interaction_class, transportation_type)
+        yield
 
     # --- objects ----------------------------------------------------------------------------------------------
 
-    def subscribe_object_class_attributes(
+    @contextmanager
+    def _subscribing_attributes(
         self,
         object_class: ObjectClassHandle,
         attributes: Set[AttributeHandle],
         update_rate_designator: str | None = None,
         *,
         time: LogicalTime | None = None,
-    ) -> None:
+    ) -> Iterator[None]:
         names = self._names_of(object_class, attributes, not update_rate_designator)
         with self._wanting(names), self._watched(object_class, attributes):
-            self._rti.subscribe_object_class_attributes(
-                object_class, attributes, update_rate_designator, time=time
-            )
+            yield
 
-    def subscribe_object_class_attributes_passively(
-        self,
-        object_class: ObjectClassHandle,
-        attributes: Set[AttributeHandle],
-        update_rate_designator: str | None = None,
-        *,
-        time: LogicalTime | None = None,
-    ) -> None:
-        names = self._names_of(object_class, attributes, not update_rate_designator)
-        with self._wanting(names), self._watched(object_class, attributes):
-            self._rti.subscribe_object_class_attributes_passively(
-                object_class, attributes, update_rate_designator, time=time
-            )
-
-    def subscribe_object_class_attributes_with_regions(
+    @contextmanager
+    def _subscribing_attributes_at(
         self,
         object_class: ObjectClassHandle,
         attributes_and_regions: AttributeRegions,
         update_rate_designator: str | None = None,
         *,
         time: LogicalTime | None = None,
-    ) -> None:
+    ) -> Iterator[None]:
         attributes, regions = _apart(attributes_and_regions)
         names = self._names_of(object_class, attributes, True)
         with self._wanting_at(names, regions), self._watched(object_class, attributes):
-            self._rti.subscribe_object_class_attributes_with_regions(
-                object_class, attributes_and_regions, update_rate_designator, time=time
-            )
+            yield
 
-    def subscribe_object_class_attributes_passively_with_regions(
-        self,
-        object_class: ObjectClassHandle,
-        attributes_and_regions: AttributeRegions,
-        update_rate_designator: str | None = None,
-        *,
-        time: LogicalTime | None = None,
-    ) -> None:
-        attributes, regions = _apart(attributes_and_regions)
-        names = self._names_of(object_class, attributes, True)
-        with self._wanting_at(names, regions), self._watched(object_class, attributes):
-            self._rti.subscribe_object_class_attributes_passively_with_regions(
-                object_class, attributes_and_regions, update_rate_designator, time=time
-            )
-
-    def unsubscribe_object_class_attributes_with_regions(
+    @contextmanager
+    def _unsubscribing_attributes_at(
         self,
         object_class: ObjectClassHandle,
         attributes_and_regions: AttributeRegions,
         *,
         time: LogicalTime | None = None,
-    ) -> None:
-        self._rti.unsubscribe_object_class_attributes_with_regions(
-            object_class, attributes_and_regions, time=time
-        )
+    ) -> Iterator[None]:
+        yield
         attributes, regions = _apart(attributes_and_regions)
         if time is None:
             self._unwant_at(self._names_of(object_class, attributes, True), regions)
 
-    def unsubscribe_object_class(
+    @contextmanager
+    def _unsubscribing_class(
         self, object_class: ObjectClassHandle, *, time: LogicalTime | None = None
-    ) -> None:
+    ) -> Iterator[None]:
         with self._unwatched(object_class, None):
-            self._rti.unsubscribe_object_class(object_class, time=time)
+            yield
         seat = self._seat
         if seat is not None and time is None:
             start = f"{self._rti.get_object_class_name(object_class)}/"
             self._unwant([one for one in list(seat.party.wants) if one.lstrip(IN_PART).startswith(start)])
 
-    def unsubscribe_object_class_attributes(
+    @contextmanager
+    def _unsubscribing_attributes(
         self,
         object_class: ObjectClassHandle,
         attributes: Set[AttributeHandle],
         *,
         time: LogicalTime | None = None,
-    ) -> None:
+    ) -> Iterator[None]:
         with self._unwatched(object_class, attributes):
-            self._rti.unsubscribe_object_class_attributes(object_class, attributes, time=time)
+            yield
         if time is None:
             self._unwant(self._names_of(object_class, attributes, True))
             self._unwant(self._names_of(object_class, attributes, False))
@@ -243,27 +204,15 @@ class CausalDeclarations(Middle):
                 self._seat.addresses.registered(instance, object_class)
         return instance
 
-    def associate_regions_for_updates(
-        self, object_instance: ObjectInstanceHandle, attributes_and_regions: AttributeRegions
-    ) -> None:
-        self._make_special(object_instance)
-        self._rti.associate_regions_for_updates(object_instance, attributes_and_regions)
-
-    def request_attribute_transportation_type_change(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attributes: Set[AttributeHandle],
-        transportation_type: TransportationTypeHandle,
-    ) -> None:
-        self._make_special(object_instance)
-        self._rti.request_attribute_transportation_type_change(
-            object_instance, attributes, transportation_type
-        )
-
-    def _make_special(self, instance: ObjectInstanceHandle) -> None:
+    @contextmanager
+    def _making_special(
+        self, object_instance: ObjectInstanceHandle, *rest: object, **named: object
+    ) -> Iterator[None]:
+        """It has regions or a transportation type of its own from now on."""
         with self._lock:
             if self._seat is not None:
-                self._seat.addresses.special(instance)
+                self._seat.addresses.special(object_instance)
+        yield
 
     # --- telling the others -----------------------------------------------------------------------------------
 
@@ -350,3 +299,38 @@ def _apart(pairs: AttributeRegions) -> tuple[set[AttributeHandle], set[RegionHan
         attributes.update(some)
         regions.update(at)
     return attributes, regions
+
+
+_AROUND: dict[str, Callable[..., AbstractContextManager[None]]] = {
+    "subscribe_interaction_class": CausalDeclarations._subscribing,
+    "subscribe_interaction_class_passively": CausalDeclarations._subscribing,
+    "unsubscribe_interaction_class": CausalDeclarations._unsubscribing,
+    "publish_interaction_class": CausalDeclarations._publishing,
+    "unpublish_interaction_class": CausalDeclarations._unpublishing,
+    "subscribe_interaction_class_with_regions": CausalDeclarations._subscribing_at,
+    "subscribe_interaction_class_passively_with_regions": CausalDeclarations._subscribing_at,
+    "unsubscribe_interaction_class_with_regions": CausalDeclarations._unsubscribing_at,
+    "request_interaction_transportation_type_change": CausalDeclarations._changing_transportation,
+    "subscribe_object_class_attributes": CausalDeclarations._subscribing_attributes,
+    "subscribe_object_class_attributes_passively": CausalDeclarations._subscribing_attributes,
+    "subscribe_object_class_attributes_with_regions": CausalDeclarations._subscribing_attributes_at,
+    "subscribe_object_class_attributes_passively_with_regions": CausalDeclarations._subscribing_attributes_at,
+    "unsubscribe_object_class_attributes_with_regions": CausalDeclarations._unsubscribing_attributes_at,
+    "unsubscribe_object_class": CausalDeclarations._unsubscribing_class,
+    "unsubscribe_object_class_attributes": CausalDeclarations._unsubscribing_attributes,
+    "associate_regions_for_updates": CausalDeclarations._making_special,
+    "request_attribute_transportation_type_change": CausalDeclarations._making_special,
+}
+
+
+def _within(service: str, around: Callable[..., AbstractContextManager[None]]) -> Callable[..., None]:
+    @wraps(getattr(RTIambassador, service))
+    def call(self: CausalDeclarations, *arguments: object, **named: object) -> None:
+        with around(self, *arguments, **named):
+            getattr(self._rti, service)(*arguments, **named)
+
+    return call
+
+
+for _service, _around in _AROUND.items():
+    setattr(CausalDeclarations, _service, _within(_service, _around))

@@ -25,7 +25,6 @@ from weft.host.recording.recording import NodeRecordings
 from weft.host.settings import MeshDdmSettings, read_rid
 from weft.kernel import (
     Alarm,
-    Callback,
     Carried,
     Fetch,
     Node,
@@ -202,10 +201,10 @@ class EmbeddedConnection(Inbox):
             raise first.error
         raise RTIinternalError(f"{service} was not answered by its node")  # a lone node answers at once
 
-    def take(self) -> Callback | None:
-        if self._host.alarmed and not self._arrived:
-            self._host.tick()  # who only looks and never waits sees to it here
-        return super().take()
+    def look(self) -> None:
+        """Who never waits sees here to what is due."""
+        if self._host.alarmed:
+            self._host.tick()
 
     def finished(self, callback: UrgentCallback) -> None:
         if not self.closed:

@@ -341,10 +341,8 @@ class OwnConnection(Inbox):
             raise self._host.most.refusal(service, size, "a link between nodes")
         return self._host.call(self.session, service, arguments)
 
-    def take(self) -> Callback | None:
-        if self.is_worth_a_look():
-            self._wait(0.0)
-        return super().take()
+    def look(self) -> None:
+        self._wait(0.0)
 
     def finished(self, callback: UrgentCallback) -> None:
         if not self.closed:

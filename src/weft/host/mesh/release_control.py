@@ -137,10 +137,18 @@ def _released_delivery(kept: frozenset[str], federation: Federation, delivery: D
         allowed = _allowed_attributes(kept, instance.entry, sent)
         if len(allowed) == len(sent):
             return delivery
-        return delivery.with_values(attributes_of(delivery.values, tuple(allowed))) if allowed else None
+        if not allowed:
+            return None
+        part = delivery.copied()
+        part.values = attributes_of(delivery.values, tuple(allowed))
+        return part
     if isinstance(delivery, (DeliveredInteraction, DeliveredDirectedInteraction)):
         values = _allowed_parameters(kept, federation, delivery.interaction_class, delivery.values)
-        return None if values is None else delivery.with_values(values)
+        if values is None:
+            return None
+        made = delivery.copied()
+        made.values = values
+        return made
     return delivery
 
 

@@ -33,7 +33,7 @@ def deliver(step: Step, message: Message, recipients: Recipients, number: int) -
 
     Packed values cannot be changed, so all who get the same share one delivery, and the host encodes it once.
     """
-    if message.in_time_stamp_order():
+    if message.stamp is not None and message.in_time_stamp_order():
         _in_time(step, message, recipients)
         return
     waits = recipients.holding or message.urgent

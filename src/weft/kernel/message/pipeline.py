@@ -47,7 +47,7 @@ from weft.kernel.state.region_state import Extents
 from weft.kernel.state.step import Step
 from weft.kernel.time import stamps
 from weft.kernel.time.stamps import NO_RETRACTION
-from weft.model.deliveries import AttributeValues, ParameterValues, Stamp, is_timestamped
+from weft.model.deliveries import AttributeValues, ParameterValues, Stamp, is_timestamped, message_number
 from weft.model.enums import OrderType
 from weft.model.errors import InteractionClassNotPublished
 from weft.model.handles import (
@@ -84,25 +84,29 @@ def send_interaction(
     federation = step.federation
     member = step.member
     entry = _valid_interaction(federation, member, interaction_class, values, tag)
+    as_of = interaction_class in member.declared.timed_sends.of  # it is published as of a time
     transportation = recipients.transportation_of(member, entry)
     message = Interaction(member.handle, entry.handle, values, tag, transportation, at, None)
     asked = order
     if federation.ordered or order is not None:
         asked = overrides.interaction_order(member, entry) if order is None else overrides.named(order)
         if federation.orders.takes(step, asked):
-            preconditions.sent_as_of(member, entry, None)
+            if as_of:
+                preconditions.sent_as_of(member, entry, None)
             message.stamp = stamps.carried(federation, time)
             federation.orders.send_interaction(step, message, entry, asked)
             return None if time is None else NO_RETRACTION
         if asked is _PRIORITY and member is not federation.rti:
             message.urgent, message.priority = True, entry.priority
     if time is None:
-        preconditions.sent_as_of(member, entry, None)
+        if as_of:
+            preconditions.sent_as_of(member, entry, None)
     else:
         if asked is None:
             asked = overrides.interaction_order(member, entry)
         stamp = message.stamp = stamps.stamp(federation, member, time, asked)
-        preconditions.sent_as_of(member, entry, stamp)
+        if as_of:
+            preconditions.sent_as_of(member, entry, stamp)
         if is_timestamped(stamp) and not federation.switch(DELAYED):
             available = federation.catalog.available_to_interaction_class(entry)
             if available or federation.channels.as_of:
@@ -324,8 +328,10 @@ def send_directed_interaction(
 
 
 def _send(step: Step, message: Message, found: Recipients) -> None:
-    """What a federate here sends, or the RTI itself."""
-    message.number = message_rows.number_for(step, message.stamp)
+    """What a federate here sends, or the RTI itself.  A message in time stamp order has its number already."""
+    stamp = message.stamp
+    retraction = None if stamp is None else stamp.retraction
+    message.number = message_rows.next_number(step) if retraction is None else message_number(retraction)
     _pass_on(step, message, found)
     for post in found.posts:
         transmit(step, message, post)

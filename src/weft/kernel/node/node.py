@@ -93,6 +93,8 @@ class Node:
         self._peers = Peers(here, names, self.calls, self.executions, self.commands)
         self._arrivals = Arrivals(here, names, self.calls, self.executions, self.commands, self._peers)
         self._recording = NodeRecording(here)
+        # None: nothing that happens here is recorded.
+        self.recordings: message_rows.Recordings | None = None
 
     # --- sessions ---------------------------------------------------------------------------------------------
 
@@ -342,9 +344,9 @@ class Node:
             if federation.observed:
                 mom_reports.callbacks(Step(turn, federation, federation.rti), list(turn.effects))
         effects = self._hold(turn)
-        if self._recording.recordings is not None:
+        if self.recordings is not None:
             try:
-                self._recording.attend(turn, effects)
+                self._recording.attend(self.recordings, turn, effects)
             except Exception as error:
                 effects.append(faults.fault(error, "recording"))
             self._recording.note(turn, effects)
@@ -362,20 +364,18 @@ class Node:
 
     def record(self, recordings: message_rows.Recordings, now: float) -> None:
         """From now on, also what is already here."""
-        self._recording.begin(recordings, Turn(self.name, now))
+        self.stop_recording()
+        self.recordings = recordings
+        self._recording.attend(recordings, Turn(self.name, now), [])
 
     def stop_recording(self) -> None:
+        self.recordings = None
         self._recording.stop()
-
-    @property
-    def recordings(self) -> message_rows.Recordings | None:
-        """None if nothing that happens here is recorded."""
-        return self._recording.recordings
 
     @property
     def watched(self) -> bool:
         """Is it to be said (`began`) when a federate begins with a callback that has a ticket?"""
-        return self._recording.recordings is not None
+        return self.recordings is not None
 
     def handles(self, session: int, callback: Callback) -> None:
         """The federate takes a callback: what it does until it has handled it is caused by that."""

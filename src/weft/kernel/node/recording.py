@@ -15,14 +15,7 @@ from weft.kernel.state.turn import Turn
 class NodeRecording:
     def __init__(self, here: NodeState) -> None:
         self._here = here
-        self.recordings: Recordings | None = None
         self._recorded: dict[str, Federation] = {}
-
-    def begin(self, recordings: Recordings, turn: Turn) -> None:
-        """From now on, also what is already here."""
-        self.stop()
-        self.recordings = recordings
-        self.attend(turn, [])
 
     def stop(self) -> None:
         for federation in self._recorded.values():
@@ -30,13 +23,9 @@ class NodeRecording:
                 federation.first_shape = federation.recorder.next_shape()
             federation.recorder = None
         self._recorded.clear()
-        self.recordings = None
 
-    def attend(self, turn: Turn, effects: list[Effect]) -> None:
+    def attend(self, recordings: Recordings, turn: Turn, effects: list[Effect]) -> None:
         """Federations that have come are recorded from now on, those that have gone no more."""
-        recordings = self.recordings
-        if recordings is None:
-            return
         for name, federation in list(self._recorded.items()):
             if self._here.federations.get(name) is not federation:
                 del self._recorded[name]

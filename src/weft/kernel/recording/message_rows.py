@@ -36,7 +36,7 @@ from weft.kernel.state.messages import DirectedInteraction, Interaction, Message
 from weft.kernel.state.recipients import Items, Recipients
 from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
-from weft.model.deliveries import AttributeValues, ParameterValues, Removal, Stamp, message_number
+from weft.model.deliveries import AttributeValues, ParameterValues, Removal, message_number
 from weft.model.packed import PackedValues
 from weft.model.recording import NO_OBJECT, Pattern, Recorder
 
@@ -61,13 +61,6 @@ def next_number(step: Step) -> int:
     if member is step.federation.rti:
         return timing.sent + ((zlib.crc32(step.node.encode()) & 0x3FFFFFFF) << _OWN_NUMBERS)
     return timing.sent
-
-
-def number_for(step: Step, stamp: Stamp | None) -> int:
-    """The same where it may have been stamped already, which gives it one."""
-    if stamp is not None and stamp.retraction is not None:
-        return message_number(stamp.retraction)
-    return next_number(step)
 
 
 def message_of(callback: Callback) -> tuple[int, int]:

@@ -368,7 +368,8 @@ def _still(federation: Federation, member: Member, message: Stamped) -> Delivery
             kept = sent.subset(received.parameters)
         else:
             kept = {parameter: value for parameter, value in sent.items() if parameter in received.parameters}
-        made = content.with_values(kept)
+        made = content.copied()
+        made.values = kept
         made.interaction_class = received.handle
         return made
     assert isinstance(content, Reflection)
@@ -385,7 +386,9 @@ def _still(federation: Federation, member: Member, message: Stamped) -> Delivery
         return None
     if len(wanted) == len(attributes):
         return content
-    return content.with_values(attributes_of(content.values, tuple(wanted)))
+    part = content.copied()
+    part.values = attributes_of(content.values, tuple(wanted))
+    return part
 
 
 def _attributes(reflection: Reflection) -> list[AttributeHandle]:

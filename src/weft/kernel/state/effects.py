@@ -41,6 +41,9 @@ class Callback(Effect):
     negative if its delivery has been recorded already, 0: it is none, or its stamp says it.
     """
 
+    # The federate has ended with it.
+    handled = False
+
     def __init__(
         self,
         session: int,
@@ -53,8 +56,6 @@ class Callback(Effect):
         self.method = method
         self.number = number
         self.delivery = delivery
-        # The federate has ended with it.
-        self.handled = False
         self._arguments = arguments
 
     @property

@@ -72,24 +72,26 @@ class Recipient:
 
 
 class Message:
-    def __init__(self, service: str, sender: FederateHandle, tag: bytes, stamp: Stamp | None) -> None:
-        self.service = service
+    # The service that it is sent by.
+    service = ""
+    # Among all messages of its sender; 0: it has none yet.
+    number = 0
+    # In priority order, and how urgent it is: lower numbers are more urgent.
+    urgent = False
+    priority = 0
+    # Its values are as they came over the wire: nobody can change them.
+    packed = False
+    # Its values are no dict that its sender may go on to change.
+    owned = False
+
+    def __init__(self, sender: FederateHandle, tag: bytes, stamp: Stamp | None) -> None:
         self.sender = sender
         self.tag = tag
         # None: it was sent without a time.
         self.stamp = stamp
-        # Among all messages of its sender; 0: it has none yet.
-        self.number = 0
-        # In priority order, and how urgent it is: lower numbers are more urgent.
-        self.urgent = False
-        self.priority = 0
-        # Its values are as they came over the wire: nobody can change them.
-        self.packed = False
-        # Its values are no dict that its sender may go on to change.
-        self.owned = False
 
     def in_time_stamp_order(self) -> bool:
-        return is_timestamped(self.stamp)
+        return self.stamp is not None and is_timestamped(self.stamp)
 
     def delivery(self, recipient: Recipient) -> Delivery:
         """What that recipient gets of it."""
@@ -131,7 +133,6 @@ class WithParameters(Message):
 
     def __init__(
         self,
-        service: str,
         sender: FederateHandle,
         interaction_class: InteractionClassHandle,
         values: ParameterValues,
@@ -139,7 +140,7 @@ class WithParameters(Message):
         transportation: TransportationTypeHandle,
         stamp: Stamp | None,
     ) -> None:
-        super().__init__(service, sender, tag, stamp)
+        super().__init__(sender, tag, stamp)
         self.packed = self.owned = isinstance(values, PackedValues)
         self.interaction_class = interaction_class
         self.values = values
@@ -170,6 +171,8 @@ class WithParameters(Message):
 
 
 class Interaction(WithParameters):
+    service = "send_interaction"
+
     def __init__(
         self,
         sender: FederateHandle,
@@ -180,7 +183,7 @@ class Interaction(WithParameters):
         at: Extents | None,
         stamp: Stamp | None,
     ) -> None:
-        super().__init__("send_interaction", sender, interaction_class, values, tag, transportation, stamp)
+        super().__init__(sender, interaction_class, values, tag, transportation, stamp)
         # Where it is sent; None: in the default region.
         self.at = at
 
@@ -206,6 +209,8 @@ class Interaction(WithParameters):
 
 
 class Update(Message):
+    service = "update_attribute_values"
+
     def __init__(
         self,
         sender: FederateHandle,
@@ -215,7 +220,7 @@ class Update(Message):
         where: Where | None,
         stamp: Stamp | None,
     ) -> None:
-        super().__init__("update_attribute_values", sender, tag, stamp)
+        super().__init__(sender, tag, stamp)
         self.packed = self.owned = isinstance(values, PackedValues)
         self.instance = instance
         self.values = values
@@ -271,6 +276,8 @@ class Update(Message):
 
 
 class DirectedInteraction(WithParameters):
+    service = "send_directed_interaction"
+
     def __init__(
         self,
         sender: FederateHandle,
@@ -281,9 +288,7 @@ class DirectedInteraction(WithParameters):
         transportation: TransportationTypeHandle,
         stamp: Stamp | None,
     ) -> None:
-        super().__init__(
-            "send_directed_interaction", sender, interaction_class, values, tag, transportation, stamp
-        )
+        super().__init__(sender, interaction_class, values, tag, transportation, stamp)
         self.target = target
 
     def delivery(self, recipient: Recipient) -> Delivery:
@@ -317,10 +322,12 @@ class DirectedInteraction(WithParameters):
 class Deletion(Message):
     """Of an instance, as it is told to those who know it."""
 
+    service = "delete_object_instance"
+
     def __init__(
         self, sender: FederateHandle, instance: ObjectInstanceHandle, tag: bytes, stamp: Stamp | None
     ) -> None:
-        super().__init__("delete_object_instance", sender, tag, stamp)
+        super().__init__(sender, tag, stamp)
         self.instance = instance
 
     def delivery(self, recipient: Recipient) -> Delivery:
@@ -340,7 +347,7 @@ class Nothing(Message):
     """In place of a message in causal order whose content may not leave its node: it counts as delivered, and nobody is told."""
 
     def __init__(self, sender: FederateHandle) -> None:
-        super().__init__("", sender, b"", None)
+        super().__init__(sender, b"", None)
 
 
 def numbered(message: MessageKind) -> MessageKind:

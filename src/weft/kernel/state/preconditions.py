@@ -62,11 +62,8 @@ def interaction_class(federation: Federation, handle: InteractionClassHandle) ->
 
 
 def sent_as_of(member: Member, entry: InteractionClassEntry, stamp: Stamp | None) -> None:
-    """Where a member publishes a class as of a time: does it as of that of the message, or at all if it is in another order?"""
-    timed = member.declared.timed_sends.of
-    if not timed or entry.handle not in timed:
-        return
-    line = timed[entry.handle][None, None]
+    """A member publishes a class as of a time: does it as of that of the message, or at all if it is in another order?"""
+    line = member.declared.timed_sends.of[entry.handle][None, None]
     if stamp is None or not is_timestamped(stamp):
         if entry.handle not in member.declared.sends:
             raise InteractionClassNotPublished(
