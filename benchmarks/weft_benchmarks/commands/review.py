@@ -11,7 +11,7 @@ from typing import Any
 
 from weft.cli.arguments import whole
 from weft_benchmarks import review as measured
-from weft_benchmarks.commands import follow, many_runs, review_workers
+from weft_benchmarks.commands import follow, many_runs, match_tiles, review_workers
 from weft_benchmarks.runner import load, say
 
 # What docs/benchmarks.md compares with.
@@ -48,10 +48,11 @@ def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     parser.add_argument("--no-duckdb", action="store_true", help="leave DuckDB out")
     parser.add_argument(
         "--part",
-        choices=("audits", "follow", "runs", "workers"),
+        choices=("audits", "follow", "match", "runs", "workers"),
         default="audits",
         help=(
-            "follow: how far a follower is behind a run that is being written; runs: many small runs, into a lake; "
+            "follow: how far a follower is behind a run that is being written; match: --rows boxes on each side, by tiles "
+            "and in one process; runs: many small runs, into a lake; "
             "workers: 1, 2 and 4 local executors"
         ),
     )
@@ -73,6 +74,8 @@ def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 def run(arguments: argparse.Namespace) -> int:
     if arguments.part == "follow":
         return follow.run(arguments)
+    if arguments.part == "match":
+        return match_tiles.run(arguments)
     if arguments.part == "runs":
         return many_runs.run(arguments)
     if arguments.part == "workers":

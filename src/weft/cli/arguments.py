@@ -101,12 +101,11 @@ RUN_HELP = (
 )
 
 
+MASTER_HELP = "where Spark runs: local[N], spark://…, sc://…"
+
+
 def add_master(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--master",
-        default="local[*]",
-        help="where Spark runs: local[N], spark://…, sc://… (default %(default)s)",
-    )
+    parser.add_argument("--master", default="local[*]", help=f"{MASTER_HELP} (default %(default)s)")
 
 
 def add_operator_key(parser: argparse._ActionsContainer, text: str) -> None:

@@ -60,7 +60,9 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
     "weft runs": _examples("weft runs", "weft runs runs --json"),
     "weft runs upload": _examples("weft runs upload runs copies", f"weft runs upload {_LAST} copies"),
     "weft runs compact": _examples("weft runs compact runs", f"weft runs compact {_LAST}"),
-    "weft export": _examples(f"weft export {_LAST}", f"weft export {_LAST} --out tables"),
+    "weft export": _examples(
+        f"weft export {_LAST}", f"weft export {_LAST} --out tables", "weft export runs --out all"
+    ),
     "weft review": _examples(
         f"weft review {_LAST}",
         f"weft review {_LAST} --html review.html --no-advice",
@@ -82,7 +84,10 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
     "weft lake": _examples("weft lake compact", "weft lake compact --grace 5", kind=LONG),
     "weft lake compact": _examples("weft lake compact", "weft lake compact --grace 5", kind=LONG),
     "weft tune": _examples(
-        f"weft tune {_LAST}", f"weft tune {_LAST} --out tuned --force --replay", kind=LONG
+        f"weft tune {_LAST}",
+        f"weft tune {_LAST} --out tuned --force --replay",
+        "weft tune runs --out tuned --by worst",
+        kind=LONG,
     ),
     "weft journal": _examples(
         "weft journal runs/journal/S1.journal", "weft journal runs/journal/S1.journal --json"
@@ -122,6 +127,9 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
     "weft ddm match": _examples(
         "weft ddm match updates.csv subscriptions.csv",
         "weft ddm match updates.parquet subscriptions.parquet --closed --out pairs.parquet",
+    )
+    + _examples(
+        "weft ddm match updates.parquet subscriptions.parquet --out pairs --master 'local[2]'", kind=LONG
     ),
     "weft ddm lint": _examples("weft ddm lint --fed my.fed", "weft ddm lint --fom my.xml --rid my.rid --json"),
     "weft schedule": _examples(

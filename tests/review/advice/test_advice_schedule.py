@@ -11,7 +11,15 @@ from weft.channel import parse_schedule, write_schedule
 from weft.cli.analyse.tune import _schedule
 from weft.model.records import Source
 from weft.review.advice.advice import ScheduleAdvice
-from weft.review.advice.schedule import Job, Measured, advise, as_recorded, rt_infos, simulate
+from weft.review.advice.schedule import (
+    Job,
+    Measured,
+    advise,
+    as_recorded,
+    dependencies,
+    rt_infos,
+    simulate,
+)
 
 MS = 1_000_000
 
@@ -39,7 +47,7 @@ def test_causes_become_dependencies_where_they_explain_the_rate() -> None:
         measured("other", 20, 1, runs=51),
     )
     causes = {("one", "two"): 202, ("one", "other"): 20}
-    made = {info.name: info for info in rt_infos([one, two, other], causes)}
+    made = {info.name: info for info in rt_infos([one, two, other], dependencies([one, two, other], causes))}
     assert [(part.operation, part.calls) for part in made["two"].dependencies] == [("one", 2)]  # type: ignore[union-attr]
     assert made["two"].period == 0
     assert made["other"].dependencies == ()  # 20 of its 51 runs had that cause

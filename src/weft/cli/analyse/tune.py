@@ -1,4 +1,4 @@
-"""`weft tune RUN`: what should change before the next run; settings files that the runtime loads, and what they are to gain."""
+"""`weft tune RUN…`: what should change before the next run; settings files that the runtime loads, and what they are to gain."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from weft.cli.analyse import tune_many
 from weft.cli.arguments import RUN_HELP, Commands, add_master, add_out, whole
 from weft.host.files.modules import read_source
 
@@ -24,7 +25,12 @@ def register(commands: Commands) -> None:
             "and say what each is predicted to gain."
         ),
     )
-    parser.add_argument("run", metavar="RUN", help=RUN_HELP)
+    parser.add_argument(
+        "run",
+        nargs="+",
+        metavar="RUN",
+        help=f"{RUN_HELP}; or several, a folder of runs, or a federation of the lake",
+    )
     add_out(parser, "DIR", "where the files go (default: here)", ".")
     parser.add_argument(
         "--force", action="store_true", help="replace files that were written or changed by hand"
@@ -50,20 +56,30 @@ def register(commands: Commands) -> None:
     )
     add_master(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    tune_many.add_flags(parser)
     parser.set_defaults(func=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from weft.review.advice.advice import Inputs
     from weft.review.tune import tune
 
-    found = tune(
-        arguments.run,
-        arguments.out,
-        arguments.master,
-        [read_source(name) for name in arguments.fom],
+    given = Inputs(
+        tuple(read_source(name) for name in arguments.fom),
         read_source(arguments.rid) if arguments.rid else None,
         read_source(arguments.domains) if arguments.domains else None,
         arguments.multicast,
+    )
+    if not tune_many.is_one_run(arguments.run):
+        return tune_many.run_many(arguments, given)
+    found = tune(
+        arguments.run[0],
+        arguments.out,
+        arguments.master,
+        given.model,
+        given.rid,
+        given.domains,
+        given.multicast,
         arguments.force,
         arguments.replay,
         arguments.messages,
@@ -94,7 +110,7 @@ def as_text(found: Tuned) -> str:
         lines += ["", *(none or write(advice))]
     lines += ["", *_orders(told["orders"])]
     if found.replay is not None:
-        lines += ["", *_replay(found.replay)]
+        lines += ["", *replay_lines(found.replay)]
     lines += ["", *(f"wrote {path}" for path in found.files.values())]
     return "\n".join(lines)
 
@@ -215,7 +231,7 @@ def _orders(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield f"    {row['class']}: {verdict}{saved} ({row['messages']:,} in {row['order']}, {cost}{'; ' + why if why else ''})"
 
 
-def _replay(replay: Mapping[str, Any]) -> Iterator[str]:
+def replay_lines(replay: Mapping[str, Any]) -> Iterator[str]:
     yield f"replay of {replay['messages']:,} messages: predicted, obtained"
     for when, both in replay.get("grid", {}).items():
         for name in both["predicted"]:

@@ -1,14 +1,16 @@
-"""Recorded values, decoded by the object model of their run: a typed table for each object or interaction class.
+"""Recorded values, decoded by the object model of their run: for each object or interaction class rows with typed columns.
 
 The types of columns follow from the object model alone, so all parts of a table have the same: numbers, texts, lists and
 structures as they are; enumerators by name; variant records, and whatever else Arrow has no type for, as JSON texts.
+`recording.tables` writes them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from weft.fom import (
@@ -23,22 +25,22 @@ from weft.fom import (
     SimpleType,
 )
 from weft.host.files.modules import load_fom
-from weft.host.files.private import make_private
 from weft.host.recording.files import RecordingError
-from weft.host.recording.run import Run, table_of
+from weft.host.recording.row_files import RowFile, row_tables
+from weft.host.recording.run import Run
 from weft.model.errors import EncodingError
 from weft.model.records import Source
 from weft.wire.codec.packed import fields_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-_READ = (
-    "epoch_ns", "kind", "source", "message", "class", "object", "object_name", "items", "values", "packed", "tag",
+READ = (
+    "node", "epoch_ns", "kind", "source", "message", "class", "object", "object_name", "items", "values", "packed", "tag",
     "order", "time_int", "time_float",
 )  # fmt: skip
-_PART = 20_000  # rows that are decoded and written at a time
+ROWS_AT_ONCE = 1 << 16  # of a file
+PART = 20_000  # rows of a table that are made at a time
 _DEPTH = 32
 
 
@@ -46,8 +48,20 @@ Decoded = None | bool | int | float | str | bytes | list["Decoded"] | dict[str, 
 """A value as Arrow takes it."""
 
 
+Modules = tuple[Source, ...]
+
+
 def model_of(run: Run) -> ObjectModel:
     """From the modules that were recorded with it."""
+    return model_from(modules_of(run))
+
+
+@lru_cache(maxsize=8)
+def model_from(modules: Modules) -> ObjectModel:
+    return load_fom(*modules)
+
+
+def modules_of(run: Run) -> Modules:
     sources = []
     for module in run.info.get("modules") or []:
         path = run.path / str(module["file"])
@@ -59,7 +73,7 @@ def model_of(run: Run) -> ObjectModel:
             ) from error
     if not sources:
         raise RecordingError(f"{run.path} has no object model with it; name it with --fom")
-    return load_fom(*sources)
+    return tuple(sources)
 
 
 # --- types ----------------------------------------------------------------------------------------------------
@@ -113,24 +127,55 @@ def fit(value: object, kind: pa.DataType) -> Decoded:
     return number if -(1 << 63) <= number < 1 << 63 else None
 
 
-# --- tables ---------------------------------------------------------------------------------------------------
+# --- what a table has -----------------------------------------------------------------------------------------
 
 
-class ClassTable:
-    """The table of one class: a row for each message of it, a column for each attribute or parameter."""
+RUN = "run"
 
-    def __init__(self, model: ObjectModel, name: str, folder: Path, is_object: bool) -> None:
+
+@dataclass(frozen=True)
+class ClassColumns:
+    """Of one class: a column for each attribute or parameter, with the name of its data type."""
+
+    name: str
+    is_object: bool
+    types: Mapping[str, str]
+    schema: pa.Schema
+
+    @classmethod
+    def of(cls, models: Sequence[ObjectModel], name: str, with_run: bool = False) -> ClassColumns | None:
+        """All columns that any of the models gives it; None if none knows it.  Raises RecordingError where they disagree."""
         import pyarrow as pa
 
+        found: ClassColumns | None = None
+        for model in models:
+            one = cls._of(model, name, with_run)
+            if one is None or found is None:
+                found = found or one
+                continue
+            try:
+                schema = pa.unify_schemas([found.schema, one.schema])
+            except pa.ArrowException as error:
+                raise RecordingError(
+                    f"{name} has columns of other types in other runs ({str(error).splitlines()[0]}): export them by "
+                    "themselves, or with one object model by --fom"
+                ) from error
+            found = cls(name, one.is_object, {**one.types, **found.types}, schema)
+        return found
+
+    @classmethod
+    def _of(cls, model: ObjectModel, name: str, with_run: bool) -> ClassColumns | None:
+        import pyarrow as pa
+
+        is_object = name in model.object_classes
+        if not is_object and name not in model.interaction_classes:
+            return None
         parts: Iterable[Attribute | Parameter] = (
             model.all_attributes(name) if is_object else model.all_parameters(name)
         )
-        self.path = folder / f"{name}.parquet"
-        self.rows = 0
-        self.failures = 0
-        self._model = model
-        self._types = {one.name: one.data_type for one in parts}
-        lead = [
+        types = {one.name: one.data_type for one in parts}
+        lead = [(RUN, pa.string())] if with_run else []
+        lead += [
             ("node", pa.string()),
             ("epoch_ns", pa.int64()),
             ("source", pa.int64()),
@@ -141,50 +186,63 @@ class ClassTable:
         ]
         if is_object:
             lead += [("object", pa.int64()), ("object_name", pa.string())]
-        self._lead = [one for one, _ in lead]
-        values = [(one, arrow_of(model, kind)) for one, kind in self._types.items()]
-        self.schema = pa.schema([*lead, *values])
-        self._waiting: list[dict[str, Decoded]] = []
-        self._writer: pq.ParquetWriter | None = None
+        values = [(one, arrow_of(model, kind)) for one, kind in types.items()]
+        return cls(name, is_object, types, pa.schema([*lead, *values]))
 
-    def add(self, sent: Sent) -> None:
+
+@dataclass
+class UndecodedValues:
+    """Values of an attribute or parameter that are not of its type."""
+
+    count: int = 0
+    first: str = ""
+
+    def add(self, other: UndecodedValues) -> None:
+        self.count += other.count
+        self.first = self.first or other.first
+
+
+class ClassRows:
+    """Gathers messages of one class, as rows."""
+
+    def __init__(self, columns: ClassColumns) -> None:
+        self.columns = columns
+        self.rows = 0
+        self.failures: dict[str, UndecodedValues] = {}
+        self.waiting: list[dict[str, Decoded]] = []
+        self._lead = [one for one in columns.schema.names if one not in columns.types]
+
+    def add(self, model: ObjectModel, sent: Sent) -> None:
         made: dict[str, Decoded] = {name: sent.row.get(name) for name in self._lead}
         for name, data in sent.values:
-            if name in self._types:
-                made[name] = self._decoded(name, data)
-        self._waiting.append(made)
-        if len(self._waiting) >= _PART:
-            self.flush()
+            if name in self.columns.types:
+                made[name] = self._decoded(model, sent, name, data)
+        self.waiting.append(made)
+        self.rows += 1
 
-    def _decoded(self, name: str, data: bytes) -> Decoded:
+    def _decoded(self, model: ObjectModel, sent: Sent, name: str, data: bytes) -> Decoded:
         """None, and counted, where the value is not of its type."""
-        kind = self._types[name]
-        if not kind or kind not in self._model.data_types:
+        kind = self.columns.types[name]
+        if not kind or kind not in model.data_types:
             return data
         try:
-            return fit(self._model.decode(kind, data), self.schema.field(name).type)
+            return fit(model.decode(kind, data), self.columns.schema.field(name).type)
         except (EncodingError, TypeError, ValueError, AttributeError):
-            self.failures += 1
+            row = sent.row
+            where = f"message {row.get('message')!r} of federate {row.get('source')!r} at node {row.get('node')!r}"
+            self.failures.setdefault(name, UndecodedValues()).add(UndecodedValues(1, where))
             return None
 
-    def flush(self) -> None:
+    def take(self) -> pa.Table:
+        """The rows that have come since."""
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
-        if not self._waiting:
-            return
-        if self._writer is None:
-            make_private(self.path.parent)
-            self.path.touch(0o600)
-            self._writer = pq.ParquetWriter(self.path, self.schema, compression="zstd")
-        self._writer.write_table(pa.Table.from_pylist(self._waiting, schema=self.schema))
-        self.rows += len(self._waiting)
-        self._waiting = []
+        made = pa.Table.from_pylist(self.waiting, schema=self.columns.schema)
+        self.waiting = []
+        return made
 
-    def close(self) -> None:
-        self.flush()
-        if self._writer is not None:
-            self._writer.close()
+
+# --- messages -------------------------------------------------------------------------------------------------
 
 
 class Sent(NamedTuple):
@@ -194,54 +252,61 @@ class Sent(NamedTuple):
     values: list[tuple[str, bytes]]
 
 
-def sends(run: Run) -> Iterator[Sent]:
-    """Sends with their values, and the names of instances, in the order of the files."""
+@dataclass(frozen=True)
+class NamedInstances:
+    """Names of object instances; the first row that names one counts."""
+
+    found: dict[int, tuple[int, str]] = field(default_factory=dict)
+
+    def add(self, instance: int, epoch_ns: int, name: str) -> None:
+        self.found[instance] = min(self.found.get(instance, (epoch_ns, name)), (epoch_ns, name))
+
+    def name(self, instance: object) -> str | None:
+        told = self.found.get(instance) if isinstance(instance, int) else None
+        return None if told is None else told[1]
+
+
+def instance_names(files: Iterable[RowFile]) -> NamedInstances:
+    """Of all that is named there."""
     import pyarrow.compute as pc
 
-    names: dict[int, str] = {}
-    for file in run.files:
-        table = table_of(file, _READ)
-        kind = table.column("kind").cast("string")
-        wanted = pc.or_(pc.equal(kind, "send"), pc.is_valid(table.column("object_name")))
+    names = NamedInstances()
+    for table in _tables(files, ("object", "object_name", "epoch_ns")):
+        named = table.filter(pc.and_(pc.is_valid(table["object_name"]), pc.is_valid(table["object"])))
+        columns = (named[name].to_pylist() for name in ("object", "epoch_ns", "object_name"))
+        for instance, epoch_ns, name in zip(*columns, strict=True):
+            names.add(instance, epoch_ns, name)
+    return names
+
+
+def sends(files: Iterable[RowFile], names: NamedInstances, run: str = "") -> Iterator[Sent]:
+    """Sends with their values, in the order of the files."""
+    import pyarrow.compute as pc
+
+    for table in _tables(files, READ):
+        has_values = pc.or_(pc.is_valid(table["values"]), pc.is_valid(table["packed"]))
+        wanted = pc.and_(pc.equal(table["kind"].cast("string"), "send"), has_values)
         for row in table.filter(wanted).to_pylist():
-            if row["object_name"] is not None and row["object"] is not None:
-                names[row["object"]] = row["object_name"]
-            if row["kind"] != "send" or (row["values"] is None and row["packed"] is None):
-                continue
             values, tag = row["values"], row["tag"]
             if values is None:
                 values, tag = fields_of(row["packed"])
             time = row["time_int"] if row["time_int"] is not None else row["time_float"]
             more = {
-                "node": file.node,
+                RUN: run,
                 "tag": tag or None,
                 "time": None if time is None else float(time),
-                "object_name": names.get(row["object"]),
+                "object_name": names.name(row["object"]),
             }
             yield Sent(row | more, list(zip(row["items"] or (), values, strict=False)))
 
 
-def export(
-    run: Run, model: ObjectModel, folder: Path, progress: Callable[[int], None] = lambda rows: None
-) -> list[ClassTable]:
-    """One file for each class that was sent; raises RecordingError where they cannot be written."""
-    tables: dict[str, ClassTable] = {}
-    done = 0
-    try:
-        for sent in sends(run):
-            name = str(sent.row["class"])
-            table = tables.get(name)
-            if table is None:
-                is_object = name in model.object_classes
-                if not is_object and name not in model.interaction_classes:
-                    continue  # not of this object model
-                table = tables[name] = ClassTable(model, name, folder, is_object)
-            table.add(sent)
-            done += 1
-            if done % _PART == 0:
-                progress(done)
-        for table in tables.values():
-            table.close()
-    except OSError as error:
-        raise RecordingError(f"{folder}: cannot be written: {error.strerror or error}") from error
-    return list(tables.values())
+def _tables(files: Iterable[RowFile], columns: Sequence[str]) -> Iterator[pa.Table]:
+    import pyarrow as pa
+
+    for file in files:
+        try:
+            yield from row_tables(file, columns, ROWS_AT_ONCE)
+        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+            raise RecordingError(
+                f"{file.path} cannot be read: {error}; `weft review` reviews what is left, and names all such files"
+            ) from error

@@ -17,7 +17,8 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
@@ -205,6 +206,18 @@ class Place:
         with self._new_file() as stream:
             shutil.copyfileobj(source, stream, _PIECE)
 
+    def write_by(self, write: Callable[[IO[bytes]], object]) -> None:
+        """The same, by whoever can write to a file; if that fails, nothing has changed."""
+        local = self.local
+        if local is not None:
+            make_private(local.parent)
+            write_by(local, write)
+            return
+        with tempfile.TemporaryFile() as file:  # a store would show what was cut off
+            write(file)
+            file.seek(0)
+            self.write_from(file)
+
     def remove(self) -> None:
         """The file, or the folder with all that lies below it; nothing happens if it is not there."""
         local = self.local
@@ -221,6 +234,16 @@ class Place:
                 self._store().delete_dir(self._key)
         else:
             self._store().delete_file(self._key)
+
+    def copy_to(self, other: Place) -> None:
+        """The file, to another place of the same store, which does it by itself."""
+        local, there = self.local, other.local
+        if local is not None and there is not None:
+            make_private(there.parent)
+            with local.open("rb") as source:
+                other.write_from(source)
+        else:
+            self._store().copy_file(self._key, other._key)
 
     # The store
 

@@ -98,11 +98,19 @@ class _Copies(NamedTuple):
 
 def match_boxes(updates: Boxes, subscriptions: Boxes, closed: bool = False) -> Pairs:
     """All pairs that overlap."""
+    parts = list(match_in_pieces(updates, subscriptions, closed))
+    if not parts:
+        return Pairs(np.empty(0, np.int32), np.empty(0, np.int32))
+    return Pairs(*(np.concatenate(side) for side in zip(*parts, strict=True)))
+
+
+def match_in_pieces(updates: Boxes, subscriptions: Boxes, closed: bool = False) -> Iterator[Pairs]:
+    """The same, for whoever has no room for all at once."""
     if updates.dimensions != subscriptions.dimensions:
         raise ValueError(f"boxes of {updates.dimensions} and of {subscriptions.dimensions} dimensions")
     sides = [_kept(boxes, closed) for boxes in (updates, subscriptions)]
     if not all(len(kept) for kept, _, _ in sides):
-        return Pairs(np.empty(0, np.int32), np.empty(0, np.int32))
+        return
     dimensions = [
         _moved([lowers[d] for _, lowers, _ in sides], [lasts[d] for _, _, lasts in sides])
         for d in range(updates.dimensions)
@@ -110,11 +118,8 @@ def match_boxes(updates: Boxes, subscriptions: Boxes, closed: bool = False) -> P
     swept, *others = sorted(dimensions, key=lambda dimension: dimension.mean() / dimension.width)
     shifts = _strips(others, sum(len(kept) for kept, _, _ in sides))
     here, there = (_copies(side, kept, swept, others, shifts) for side, (kept, _, _) in enumerate(sides))
-    parts = [(mine, theirs) for mine, theirs in _run(here, there, "left")]
-    parts += [(mine, theirs) for theirs, mine in _run(there, here, "right")]
-    if not parts:
-        return Pairs(np.empty(0, np.int32), np.empty(0, np.int32))
-    return Pairs(np.concatenate([mine for mine, _ in parts]), np.concatenate([theirs for _, theirs in parts]))
+    yield from (Pairs(mine, theirs) for mine, theirs in _run(here, there, "left"))
+    yield from (Pairs(mine, theirs) for theirs, mine in _run(there, here, "right"))
 
 
 def _kept(boxes: Boxes, closed: bool) -> tuple[Array, Array, Array]:

@@ -268,11 +268,11 @@ def domains_advice(rows: DataFrame, given: Inputs) -> DomainsAdvice | None:
     """None where there is one node only."""
     domains = None if given.domains is None else parse_domains(given.domains)
     nodes = jobs.federate_nodes(rows)
-    servers = _servers(domains, given, nodes)
+    servers = servers_of(domains, given, nodes)
     if len(servers) < 2:
         return None
     messages = jobs.message_graph(rows, nodes)
-    commands = _command_graph(jobs.commands_by_node(rows), given.home, servers)
+    commands = command_graph(jobs.commands_by_node(rows), given.home, servers)
     both = {pair: messages.get(pair, 0) + commands.get(pair, 0) for pair in (*messages, *commands)}
     traffic = NodeTraffic.of(servers, both)
     old = advice_domains.ready_made(servers, "flat") if domains is None else domains.topology
@@ -280,7 +280,7 @@ def domains_advice(rows: DataFrame, given: Inputs) -> DomainsAdvice | None:
     ready = {name: advice_domains.ready_made(servers, name) for name in advice_domains.PLANS}
     costs = {name: advice_domains.topology_cost(traffic, one) for name, one in (*ready.items(), ("old", old))}
     found_cost = advice_domains.topology_cost(traffic, found)
-    why = _why_kept(domains, found_cost, costs["old"])
+    why = why_kept(domains, found_cost, costs["old"])
     new = old if why else found
     costs["new"] = costs["old"] if why else found_cost
     words = [f"cost of the recorded traffic: {costs['new']:,} predicted, {costs['old']:,} as it was"]
@@ -293,14 +293,14 @@ def domains_advice(rows: DataFrame, given: Inputs) -> DomainsAdvice | None:
     return DomainsAdvice(traffic, costs, old, new, sum(messages.values()), sum(commands.values()), text, why)
 
 
-def _servers(domains: Domains | None, given: Inputs, nodes: Mapping[int, str]) -> tuple[str, ...]:
+def servers_of(domains: Domains | None, given: Inputs, nodes: Mapping[int, str]) -> tuple[str, ...]:
     if domains is not None:
         return domains.topology.servers
     first = [given.home] if given.home else []
     return tuple(dict.fromkeys([*first, *given.nodes, *sorted(set(nodes.values()))]))
 
 
-def _command_graph(
+def command_graph(
     by_node: Mapping[str, int], home: str, servers: Sequence[str]
 ) -> dict[tuple[str, str], int]:
     """To the home, and from there to all others."""
@@ -312,7 +312,7 @@ def _command_graph(
     return found
 
 
-def _why_kept(domains: Domains | None, found: int, old: int) -> str:
+def why_kept(domains: Domains | None, found: int, old: int) -> str:
     if domains is not None and domains.releases:
         return "its release rules hold at the borders of domains, so these are not changed"
     if domains is not None and found >= old:

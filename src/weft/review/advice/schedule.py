@@ -38,12 +38,22 @@ class Measured:
         return (self.last_ns - self.first_ns) / (self.runs - 1) if self.runs > 1 else 0.0
 
 
-def rt_infos(measured: Sequence[Measured], causes: Mapping[tuple[str, str], int]) -> list[RtInfo]:
+Dependencies = Mapping[str, tuple[After, ...]]
+"""For each operation what triggers it; nothing: it has a period of its own."""
+
+
+def dependencies(measured: Sequence[Measured], causes: Mapping[tuple[str, str], int]) -> Dependencies:
     """`causes`: how often the second operation was caused by the first."""
     known = {one.operation: one for one in measured}
-    after = {name: _dependencies(one, known, causes) for name, one in known.items()}
-    for name in _in_circles(after):
-        after[name] = ()
+    return without_circles({name: _dependencies(one, known, causes) for name, one in known.items()})
+
+
+def without_circles(after: Dependencies) -> Dependencies:
+    circles = _in_circles(after)
+    return {name: () if name in circles else triggers for name, triggers in after.items()}
+
+
+def rt_infos(measured: Sequence[Measured], after: Dependencies) -> list[RtInfo]:
     return [
         RtInfo(
             one.operation,
@@ -94,7 +104,7 @@ def _in_circles(after: Mapping[str, tuple[After, ...]]) -> set[str]:
 def advise(
     measured: Sequence[Measured], causes: Mapping[tuple[str, str], int], preemptive: bool = True
 ) -> SchedulePlan:
-    return plan(rt_infos(measured, causes), preemptive=preemptive)
+    return plan(rt_infos(measured, dependencies(measured, causes)), preemptive=preemptive)
 
 
 def as_recorded(

@@ -25,6 +25,7 @@ from weft.recorder import KINDS
 from weft.review.errors import ReviewError
 from weft.review.lake.schema import TABLES, spark_words
 from weft.review.spark import run_files
+from weft.review.spark.decoded import DECODED, DecodedReader, decoded_schema, is_decoded
 from weft.review.spark.lake_tables import LakeReader, is_of_lake
 from weft.review.spark.reading import notes_of, spark_schema
 from weft.review.spark.run_files import Listed, Offset, Told
@@ -75,7 +76,7 @@ class SourceOptions(NamedTuple):
             )
         table = options.get("table", ROWS)
         if table not in (ROWS, NOTES):
-            raise ReviewError(f"table {table!r} is none of {', '.join((ROWS, NOTES, *TABLES))}")
+            raise ReviewError(f"table {table!r} is none of {', '.join((ROWS, NOTES, DECODED, *TABLES))}")
         return cls(
             check_run(options["path"]),
             table,
@@ -109,21 +110,27 @@ class WeftSource(DataSource):  # type: ignore[misc]
     def name(cls) -> str:
         return NAME
 
-    def schema(self) -> str:
+    def schema(self) -> str | StructType:
         if is_of_lake(self.options):
             return spark_words(self.options["table"])
+        if is_decoded(self.options):
+            return decoded_schema(self.options)
         asked = SourceOptions.of(self.options)
         return NOTES_SCHEMA if asked.table == NOTES else spark_schema(asked.columns)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         if is_of_lake(self.options):
             return LakeReader(self.options, schema, _told)
+        if is_decoded(self.options):
+            return DecodedReader(self.options, schema)
         asked = SourceOptions.of(self.options)
         return NotesReader(asked) if asked.table == NOTES else RowsReader(asked, schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         if is_of_lake(self.options):
             raise ReviewError("tables of the lake cannot be streamed; read them with spark.read")
+        if is_decoded(self.options):
+            raise ReviewError("decoded values cannot be streamed; read them with spark.read")
         asked = SourceOptions.of(self.options)
         if asked.table == NOTES:
             raise ReviewError(f"table {NOTES!r} cannot be streamed; read it with spark.read")
