@@ -52,7 +52,8 @@ def is_one_run(arguments: argparse.Namespace) -> bool:
     if len(arguments.run) > 1:
         return False
     place = place_of(arguments.run[0])
-    return is_run(place) or not place.is_folder()
+    may_come = arguments.follow and place.local is None  # a store has no folder in which nothing is
+    return is_run(place) or not (place.is_folder() or may_come)
 
 
 def run_many(arguments: argparse.Namespace) -> int:

@@ -177,9 +177,8 @@ def idle_until(run: Place, node: str) -> int | None:
     """What the node has said so, on the wall clock; None: nothing."""
     place = run / idle_name(node)
     try:
-        if place.local is not None:
-            return place.entry().mtime_ns
-        return int(place.read())
+        told = place.read()
+        return int(told) if told else place.entry().mtime_ns
     except (OSError, ValueError):
         return None
 

@@ -32,7 +32,7 @@ def chosen(runs: Sequence[RunRow], text: str, paths: bool = True) -> list[RunRow
 
     Those that could not be reviewed, or are only being followed, are left out.  `paths`: whether the text may also be the path of a run.
     """
-    federation, _, rest = text.rstrip("/").partition("/")
+    federation, rest = _divided(runs, text.rstrip("/"))
     known = [one for one in runs if one.federation == federation]
     found = _of_federation(known, rest) if known else _by_path(runs, text) if paths else []
     judged = [one for one in found if one.status not in UNJUDGED]
@@ -51,6 +51,13 @@ def chosen(runs: Sequence[RunRow], text: str, paths: bool = True) -> list[RunRow
         f"{text}: there is no such federation in the lake (there are: {there}), and no run that was reviewed into it: "
         "`weft review FOLDER` does that"
     )
+
+
+def _divided(runs: Sequence[RunRow], text: str) -> tuple[str, str]:
+    """Federation and the rest; there may be a stroke in the name of a federation, too."""
+    names = {one.federation for one in runs}
+    known = max((one for one in names if f"{text}/".startswith(f"{one}/")), key=len, default="")
+    return (known, text[len(known) + 1 :]) if known else (text.partition("/")[0], "")
 
 
 def _of_federation(runs: Sequence[RunRow], rest: str) -> list[RunRow]:

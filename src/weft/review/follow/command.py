@@ -108,8 +108,9 @@ def _check_master(master: str) -> None:
 
 
 def _check_folders(tops: Sequence[Place]) -> None:
+    """In a store a folder is there as soon as a file is, and not before."""
     for top in tops:
-        if not top.is_folder():
+        if top.local is not None and not top.is_folder():
             raise ReviewError(f"{top}: there is no such folder; `weft runs` lists what is recorded")
 
 
