@@ -52,7 +52,9 @@ def test_it_says_what_the_commands_say(
 ) -> None:
     lake = ["--lake", str(runs / "lake")]
     found = asked(running, "/api/lake").json
-    table = said(capsys, "sql", "select run, status, violations from run order by start_ns desc", *lake)
+    capsys.readouterr()
+    main(["sql", "select run, status, violations from run order by start_ns desc", *lake, "--json"])
+    table = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     names = ("run", "status", "violations")
     assert [[row[name] for name in names] for row in found["runs"]] == [
         [row[name] for name in names] for row in table
@@ -94,11 +96,34 @@ def test_what_makes_no_sense_is_refused_with_words(running: Running, path: str) 
     assert set(found.json) == {"error"}
 
 
-def test_no_path_is_followed_and_no_other_lake_is_opened(running: Running, runs: Path, tmp_path: Path) -> None:
+def test_no_path_is_followed_and_no_other_lake_is_opened(
+    running: Running, runs: Path, tmp_path: Path
+) -> None:
     """On the command line a run may be named by its path; a page that could do that would learn which folders there are."""
     first = next((runs / FEDERATION).iterdir())
-    assert main(["compare", str(first), f"{FEDERATION}/last:1", "--lake", str(runs / "lake"), "--fail-on", "never"]) == 0
-    for text in (str(first), str(tmp_path), "/etc", "..", "file:///etc", "s3://lake/runs", f"../{FEDERATION}"):
+    assert (
+        main(
+            [
+                "compare",
+                str(first),
+                f"{FEDERATION}/last:1",
+                "--lake",
+                str(runs / "lake"),
+                "--fail-on",
+                "never",
+            ]
+        )
+        == 0
+    )
+    for text in (
+        str(first),
+        str(tmp_path),
+        "/etc",
+        "..",
+        "file:///etc",
+        "s3://lake/runs",
+        f"../{FEDERATION}",
+    ):
         found = asked(running, f"/api/lake/trend?runs={quote(text, safe='')}")
         assert found.status == 404
         assert "there is no such federation in the lake" in found.json["error"]
@@ -168,7 +193,8 @@ def test_the_page_shows_what_was_found(running: Running, browser: Browser) -> No
     visit(browser, running, "#/lake")
     browser.wait_for("document.querySelectorAll('.charts svg.trend').length > 0")
     trend = asked(running, f"/api/lake/trend?runs={FEDERATION}/last:50").json
-    shown = "[...document.querySelectorAll('section[aria-label=\"Run after run\"] tbody tr[data-key]')].map((one) => one.innerText)"
+    changes = "section[aria-label='Run after run'] tbody tr[data-key]"
+    shown = f'[...document.querySelectorAll("{changes}")].map((one) => one.innerText)'
     browser.wait_for(f"{shown}.length === {len(trend['events'])}")
     for words, event in zip(browser.ask(shown), trend["events"], strict=True):
         assert event["verdict"] in words
@@ -183,7 +209,9 @@ def test_the_page_shows_what_was_found(running: Running, browser: Browser) -> No
     differs = asked(running, f"/api/lake/compare?before={FEDERATION}/first:4&after={FEDERATION}/last:4").json
     rows = "document.querySelectorAll('.compare ~ .table tbody tr[data-key]').length"
     browser.wait_for(f"{rows} === {len(differs['differences'])}")
-    browser.ask("document.querySelector(\"input[aria-label='Runs after']\").value = '<img src=x onerror=hacked=1>'")
+    browser.ask(
+        "document.querySelector(\"input[aria-label='Runs after']\").value = '<img src=x onerror=hacked=1>'"
+    )
     browser.click(".compare button")
     browser.wait_for("document.querySelector('.compare ~ .note').innerText.includes('no such federation')")
     assert browser.ask("window.hacked === undefined")
@@ -194,5 +222,7 @@ def test_the_page_says_what_to_do_where_there_is_no_lake(browser: Browser, tmp_p
     (tmp_path / "runs").mkdir()
     with console_of(FakeNode(), recordings=str(tmp_path / "runs")) as one:
         visit(browser, one, "#/lake")
-        browser.wait_for("document.querySelector('.p-lake .banner')?.innerText.includes('There are no results')")
+        browser.wait_for(
+            "document.querySelector('.p-lake .banner')?.innerText.includes('There are no results')"
+        )
         assert "weft review" in browser.ask("document.querySelector('.p-lake .banner').innerText")

@@ -32,7 +32,9 @@ COMMAND = (sys.executable, "-P", "-m", "weft.review.compare.served")
 
 
 class LakeReader:
-    def __init__(self, directory: str, command: tuple[str, ...] = COMMAND, patience: float = PATIENCE) -> None:
+    def __init__(
+        self, directory: str, command: tuple[str, ...] = COMMAND, patience: float = PATIENCE
+    ) -> None:
         """`directory`: where runs are recorded; empty: nowhere."""
         self._directory, self._command, self._patience = directory, command, patience
         self._one = asyncio.Lock()
@@ -56,7 +58,9 @@ class LakeReader:
     async def _ask(self, question: Mapping[str, Json]) -> Json:
         """Raises Refused with what is in the way."""
         if not self._directory:
-            raise Refused(404, "this console was not told where runs are recorded (--runs), so it has no results")
+            raise Refused(
+                404, "this console was not told where runs are recorded (--runs), so it has no results"
+            )
         if self._waiting >= WAITING:
             raise Refused(503, f"{WAITING} questions about results wait already; ask again in a while")
         self._waiting += 1
@@ -66,7 +70,9 @@ class LakeReader:
                 text = await asyncio.wait_for(self._answer({"lake": lake, **question}), self._patience)
             found = json.loads(text)
         except TimeoutError:
-            raise Refused(504, f"the results were not read within {self._patience:g} s; ask for fewer runs") from None
+            raise Refused(
+                504, f"the results were not read within {self._patience:g} s; ask for fewer runs"
+            ) from None
         except (WeftError, OSError, ValueError) as error:
             raise Refused(500, f"the results cannot be read: {error}") from error
         finally:

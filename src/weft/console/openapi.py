@@ -147,10 +147,14 @@ _LAKE_RUN = _object(
     },
     ("federation", "run", "start_ns", "status"),
 )
+_LAKE_FEDERATION = _object(
+    {"name": TEXT, "runs": COUNT, "newest_ns": COUNT, "status": _by_name(COUNT)},
+    ("name", "runs", "newest_ns", "status"),
+)
 _LAKE = _object(
     {
         "lake": TEXT,
-        "federations": {"type": "array", "items": _object({"name": TEXT, "runs": COUNT, "newest_ns": COUNT, "status": _by_name(COUNT)})},
+        "federations": {"type": "array", "items": _ref("LakeFederation")},
         "runs": {"type": "array", "items": _ref("LakeRun")},
         "left_out": {**COUNT, "description": "older runs that are not listed"},
     },
@@ -170,6 +174,7 @@ _COMPARISON = _object(
 )  # fmt: skip
 SCHEMAS: JsonObject = {
     "Lake": _LAKE,
+    "LakeFederation": _LAKE_FEDERATION,
     "LakeRun": _LAKE_RUN,
     "Trend": _TREND,
     "Comparison": _COMPARISON,

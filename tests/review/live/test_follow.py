@@ -29,7 +29,10 @@ ORDERS = ("RO", "CO", "CT")
 def test_growing_runs_are_followed_to_their_ends(spark: Any, tmp_path: Path) -> None:
     """Two runs at once, and whoever follows is stopped in the middle, and goes on: all that is wrong is told, once."""
     rows = {seed: faulty_run(seed=seed, steps=80, times=1) for seed in (7, 8)}
-    growing = {seed: Growing(tmp_path / str(seed) / "small" / "run", number(with_ends(of))) for seed, of in rows.items()}
+    growing = {
+        seed: Growing(tmp_path / str(seed) / "small" / "run", number(with_ends(of)))
+        for seed, of in rows.items()
+    }
     runs = {str(one.run): seed for seed, one in growing.items()}
     found: dict[int, list[Violation]] = {seed: [] for seed in rows}
     said: list[str] = []

@@ -20,15 +20,16 @@ from support.manifests import list_anew
 from support.object_store import ObjectStore, credentials, object_store
 from weft.host.recording.files import write_idle
 from weft.host.recording.upload import Uploads
-from weft.host.storage import Place, place_of
+from weft.host.storage import place_of
+from weft.review import ReviewError
 from weft.review.compare.figures import runs_of
 from weft.review.follow import follow_all
-from weft.review.follow.query import RunStanding, Streaming
+from weft.review.follow.query import RunStanding
 from weft.review.kernels.records import Violation
 from weft.review.lake.schema import FOLLOWING
 from weft.review.lake.store import ParquetLake
-from weft.review.many.followed import FollowedTables
 from weft.review.many.finding import look
+from weft.review.many.followed import FollowedTables
 from weft.review.many.judging import ReviewOptions
 from weft.review.many.reviewing import review_many
 
@@ -69,7 +70,9 @@ def rows_of(seed: int, steps: int = 60) -> list[Row]:
     return number(with_ends(faulty_run(seed=seed, steps=steps, times=1)))
 
 
-def until(what: Callable[[Mapping[str, RunStanding]], bool], step: Callable[[], object]) -> Callable[..., None]:
+def until(
+    what: Callable[[Mapping[str, RunStanding]], bool], step: Callable[[], object]
+) -> Callable[..., None]:
     """For `note`: goes on until something is so, or for too long."""
     began = time.monotonic()
 
@@ -126,19 +129,21 @@ def test_in_a_store_and_killed_at_any_place(spark: Any, store: ObjectStore, tmp_
         tables["now"].note(standings)
         go_on(standings)
 
-    go_on = until(lambda standings: len(standings) == 2 and all(one.told.over for one in standings.values()), step)
-    kills = 0
-    for _ in range(3):
+    go_on = until(
+        lambda standings: len(standings) == 2 and all(one.told.over for one in standings.values()), step
+    )
+
+    def follow_on() -> Mapping[str, RunStanding]:
         tables["now"] = FollowedTables(lambda run: lake, ALL)
-        try:
-            standings = follow_all(
-                [top / "runs"], tell=tell, session=spark, checkpoint=tmp_path / "kept", note=note, witnesses=1000
-            )
-            break
-        except Exception as error:
-            assert "Killed" in str(error), error
-            kills += 1
-    assert kills == 2
+        kept = tmp_path / "kept"
+        return follow_all(
+            [top / "runs"], tell=tell, session=spark, checkpoint=kept, note=note, witnesses=1000
+        )
+
+    for _ in range(2):
+        with pytest.raises(ReviewError, match="Killed"):
+            follow_on()
+    standings = follow_on()
     for name, of in rows.items():
         assert set(heard.counts(name)) == expected(of)
         assert set(heard.counts(name).values()) == {1}
@@ -193,9 +198,8 @@ def test_one_crashed_one_silent_and_one_that_begins_later(spark: Any, tmp_path: 
 
 
 def standing_after(run: Path, folder: Path, lines: int) -> RunStanding:
-    from weft.review.live.history import LiveRun
-
     from review.live.test_history import fresh, lines_of
+    from weft.review.live.history import LiveRun
 
     live = LiveRun(fresh(run), place_of(folder), {})
     every = [line for of in lines_of(run).values() for line in of]
@@ -236,8 +240,6 @@ def test_what_was_found_so_far_is_in_the_lake_until_the_review_replaces_it(tmp_p
 
 
 def test_who_goes_on_by_a_checkpoint_asks_the_same(tmp_path: Path) -> None:
-    from weft.review import ReviewError
-    from weft.review.follow.query import Checkpoint
 
     places = [place_of(tmp_path / "runs")]
     began = Checkpoint(tmp_path / "kept", places, ORDERS).began_ns()

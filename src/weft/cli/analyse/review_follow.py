@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,8 +39,8 @@ def follow_many(arguments: argparse.Namespace) -> int:
     """Until Ctrl-C; what is found goes into the lake.  Exit code 1 if anything was violated in any of them."""
     from weft.cli.analyse.review_many import EXITS, wanted_of
     from weft.review.follow import follow_all
-    from weft.review.many.followed import FollowedTables
     from weft.review.many.finding import look
+    from weft.review.many.followed import FollowedTables
     from weft.review.many.reviewing import review_many
     from weft.review.spark.session import Profile, given_session
 
@@ -52,12 +53,11 @@ def follow_many(arguments: argparse.Namespace) -> int:
             place = place_of(run)
             say(f"{place} has ended; reviewing the whole of it\n")
             lake, wanted = lake_of(run), wanted_of(arguments)
-            found = review_many([look(place)], lake, wanted, False, arguments.master, session, say)
+            run_there = replace(look(place), going_on="")  # who still says so is silent, or crashed
+            found = review_many([run_there], lake, wanted, False, arguments.master, session, say)
             for result in found.results:
                 worst.add(result.status)
                 print_line(arguments.json, run, {"status": result.status, "violations": result.violations})
-            for _, why in found.passed_over.items():
-                say(f"{place} is not reviewed yet: {why}\n")
 
         def tell(run: str, findings: Sequence[Mapping[str, object]]) -> None:
             for finding in findings[: None if arguments.json else arguments.witnesses]:
@@ -98,7 +98,9 @@ def lake_finder(arguments: argparse.Namespace) -> Callable[[str], ParquetLake | 
     tops = [place_of(given) for given in arguments.run]
     there = [run for top in tops for run in find_runs(top)[:1]]
     if there and not arguments.lake:
-        default_lake([look(run) for run in there], arguments.run)  # raises an error if they have no lake in common
+        default_lake(
+            [look(run) for run in there], arguments.run
+        )  # raises an error if they have no lake in common
     if there or arguments.lake:
         lake_of(there[0].address if there else "")
     return lake_of

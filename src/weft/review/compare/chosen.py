@@ -30,7 +30,7 @@ def utc_day(ns: int) -> str:
 def chosen(runs: Sequence[RunRow], text: str, paths: bool = True) -> list[RunRow]:
     """In the order in which they began; raises ReviewError if there are none.
 
-    Those that could not be reviewed, or are only being followed, are left out.  `paths`: whether the text may also be the path of a run.
+    Those that could not be reviewed, or are only being followed, are left out.  `paths`: the text may also be the path of one.
     """
     federation, rest = _divided(runs, text.rstrip("/"))
     known = [one for one in runs if one.federation == federation]

@@ -56,7 +56,18 @@ def _snapshot(lake: str) -> Snapshot:
 
 
 def _runs(snapshot: Snapshot, question: Question) -> dict[str, object]:
-    names = ("federation", "run", "start_ns", "status", "rows", "seconds", "violations", "unsure", "state", "error")
+    names = (
+        "federation",
+        "run",
+        "start_ns",
+        "status",
+        "rows",
+        "seconds",
+        "violations",
+        "unsure",
+        "state",
+        "error",
+    )
     rows = sorted(snapshot.runs.select(list(names)).to_pylist(), key=lambda row: -row["start_ns"])
     federations: dict[str, Counter[str]] = {}
     newest: dict[str, int] = {}

@@ -140,7 +140,9 @@ class _PassedOver:
                 self._looked.add(run)
             elif without_manifests(run):
                 self._looked.add(run)
-                self._say(f"not followed: {run} has no manifests; `weft review` looks at it when it has ended\n")
+                self._say(
+                    f"not followed: {run} has no manifests; `weft review` looks at it when it has ended\n"
+                )
 
 
 def watch(

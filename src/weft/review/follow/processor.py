@@ -33,7 +33,9 @@ FOUND = "run string, kind string, told string"
 FINDING, STANDING = "finding", "standing"
 KEPT = "history binary"
 AGAIN_MS = 500  # until a run of which nothing came is looked at again
-AGAIN_OVER_MS = 30_000  # one that is over; at once, by whoever goes on after a restart: nobody may have reviewed it yet
+AGAIN_OVER_MS = (
+    30_000  # one that is over; at once, by whoever goes on after a restart: nobody may have reviewed it yet
+)
 
 _KNOWN: dict[str, Knowing] = {}
 """What this process knows of runs."""

@@ -79,7 +79,9 @@ class Frontier:
             if node not in self.ended and node not in unread and now - max(at, self._began) > patience
         }
         latest = max(self.read.values(), default=0)
-        self.deserted = set(self.read) <= self.crashed and now - max(latest, self._began) > DESERTED + patience - SILENT
+        self.deserted = (
+            set(self.read) <= self.crashed and now - max(latest, self._began) > DESERTED + patience - SILENT
+        )
 
     @property
     def standing(self) -> tuple[object, ...]:

@@ -86,7 +86,9 @@ class Runs:
         self._places, self._since, self._most = places, since_ns, most
         self._over: set[Place] = set()
         self._found: dict[Place, list[Place]] = {}
-        self._again: dict[Place, float] = {}  # when a place, or a run that has ended, is to be looked at again
+        self._again: dict[
+            Place, float
+        ] = {}  # when a place, or a run that has ended, is to be looked at again
         self._ended: dict[Place, tuple[int, bool]] = {}  # with so many bytes of manifests, whether it has
 
     def following(self, start: Offset) -> Offset:
