@@ -16,7 +16,7 @@ from support.browser import WHY_NOT, Browser, find_browser
 from support.console_in_thread import Answer, FakeNode, Running, console_of
 from weft.cli import main
 from weft.console import lake as reading
-from weft.console.security import READER
+from weft.console.security import READER, Refused
 
 MANY = 12
 
@@ -147,7 +147,7 @@ def test_a_reader_that_dies_or_hangs_is_told_of(tmp_path: Path) -> None:
 
     async def status(code: str, patience: float) -> tuple[int, str]:
         reader = reading.LakeReader(str(tmp_path), (sys.executable, "-c", code), patience)
-        with pytest.raises(reading.Refused) as told:
+        with pytest.raises(Refused) as told:
             await reader.runs()
         await reader.close()
         assert reader._process is not None

@@ -24,7 +24,7 @@ from weft.host.storage import place_of
 from weft.review import ReviewError
 from weft.review.compare.figures import runs_of
 from weft.review.follow import follow_all
-from weft.review.follow.query import RunStanding
+from weft.review.follow.query import Checkpoint, RunStanding
 from weft.review.kernels.records import Violation
 from weft.review.lake.schema import FOLLOWING
 from weft.review.lake.store import ParquetLake
@@ -73,14 +73,19 @@ def rows_of(seed: int, steps: int = 60) -> list[Row]:
 def until(
     what: Callable[[Mapping[str, RunStanding]], bool], step: Callable[[], object]
 ) -> Callable[..., None]:
-    """For `note`: goes on until something is so, or for too long."""
+    """For `note`: a step whenever rows were judged, and now and then, until something is so, or for too long."""
     began = time.monotonic()
+    calls, rows = [0], [-1]
 
     def note(standings: Mapping[str, RunStanding]) -> None:
         if what(standings):
             raise KeyboardInterrupt
         assert time.monotonic() - began < PATIENCE, standings
-        step()
+        judged = sum(one.told.rows for one in standings.values())
+        calls[0] += 1
+        if judged != rows[0] or calls[0] % 8 == 0:
+            rows[0] = judged
+            step()
 
     return note
 
@@ -100,7 +105,8 @@ def test_in_a_store_and_killed_at_any_place(spark: Any, store: ObjectStore, tmp_
     dies before it has told what a batch found, and goes on by its checkpoint: what is told, and the lake's tables, are those of
     one who was not disturbed."""
     rows = {"first": rows_of(7), "later": rows_of(8)}
-    growing = {name: Growing(tmp_path / "spool" / "small" / name, of) for name, of in rows.items()}
+    spool = tmp_path / "spool" / "small"
+    growing = {name: Growing(spool / name, of, closed=False) for name, of in rows.items()}
     for name, one in growing.items():
         describe(one.run, id=name)
     top = place_of(store.address("lake/followed"))
@@ -171,7 +177,7 @@ def test_one_crashed_one_silent_and_one_that_begins_later(spark: Any, tmp_path: 
         list_anew(one.run, closed=False)
         top.mkdir(parents=True, exist_ok=True)
         one.run.rename(top / name)
-    list_anew(Growing(aside / "later", rows_of(12)).run)
+    list_anew(Growing(aside / "later", rows_of(12)).run, closed=False)
     heard = Heard()
 
     def step() -> None:

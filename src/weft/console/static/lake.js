@@ -119,7 +119,6 @@ export default {
     this.say("bad", "bad", found.error);
     if (this.lake === undefined) return;
     this.federation = undefined;
-    this.offerRuns();
     this.app.draw();
   },
 
@@ -146,14 +145,11 @@ export default {
   // Federations and runs
 
   federationTable() {
-    const many = (status, title, width) => ({
-      id: status,
-      title,
-      width,
-      number: true,
-      value: (one) => one.status[status] ?? 0,
-      say: (one) => count(one.status[status] ?? 0),
-    });
+    const many = (id, title, width, kinds) => {
+      const of = (one) => kinds.reduce((sum, kind) => sum + (one.status[kind] ?? 0), 0);
+      const hint = kinds.map((kind) => STATUS[kind][2]).join(", ");
+      return { id, title, width, hint, number: true, value: of, say: (one) => count(of(one)) };
+    };
     return new Table({
       label: "Federations",
       noun: "federation",
@@ -171,10 +167,9 @@ export default {
           ),
         },
         { ...column("runs", "Runs", 56, (one) => count(one.runs)), value: (one) => one.runs, number: true },
-        many("violated", "Violated", 72),
-        many("inconclusive", "Inconcl.", 72),
-        many("failed", "Failed", 60),
-        { ...said("newest", "Newest", 150, (one) => moment(one.newest_ns / 1e9), (one) => one.newest_ns) },
+        many("violated", "Violated", 72, ["violated"]),
+        many("other", "Other", 60, ["inconclusive", "failed", "following"]),
+        said("newest", "Newest", 148, (one) => moment(one.newest_ns / 1e9), (one) => one.newest_ns),
       ],
     });
   },
@@ -265,7 +260,7 @@ export default {
       found.error ??
         `${plural(found.runs.length, "run")}, ${plural(found.lines.length, "figure")}: ${
           changes.length
-            ? `${plural(changes.length, "change")} by more than noise, ${worse || "none"} of them for the worse.`
+            ? `${plural(changes.length, "change")} by more than noise, ${count(worse)} for the worse.`
             : "nothing changes by more than noise."
         }`,
     );
@@ -364,11 +359,6 @@ export default {
       groups.length > 1 ? groups : half > 1 ? [`${name}/last:${half}`, `${name}/first:${half}`] : each;
     this.before.value = before ?? "";
     this.after.value = after ?? "";
-    this.differences.element.hidden = true;
-    text(this.compareWords, "");
-  },
-
-  offerRuns() {
     this.differences.element.hidden = true;
     text(this.compareWords, "");
   },

@@ -21,7 +21,7 @@ export function trendChart(line, events) {
   const high = span[1] > low ? span[1] : low + 1;
   const x = (at) => LEFT + ((at + 0.5) * (WIDTH - LEFT - RIGHT)) / line.values.length;
   const y = (value) => HEIGHT - BOTTOM - ((value - low) / (high - low)) * (HEIGHT - TOP - BOTTOM);
-  const marks = ticks(low, high, 3).map((at) => [
+  const marks = ticks(low, high, 3).flatMap((at) => [
     s("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(at), y2: y(at) }),
     s("text", { class: "y", x: LEFT - 6, y: y(at) + 4 }, number(at)),
   ]);
