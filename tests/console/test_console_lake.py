@@ -66,7 +66,7 @@ def test_it_says_what_the_commands_say(
     trend = said(capsys, "trend", FEDERATION, *lake)
     assert trend["worse"] > 0
     assert asked(running, f"/api/lake/trend?runs={FEDERATION}").json == trend
-    sides = [f"{FEDERATION}/first:4", f"{FEDERATION}/last:4"]
+    sides = [f"{FEDERATION}/first:3", f"{FEDERATION}/last:3"]
     differ = said(capsys, "compare", *sides, *lake)
     assert differ["worse"] > 0
     path = f"/api/lake/compare?before={quote(sides[0])}&after={quote(sides[1])}"
@@ -202,11 +202,11 @@ def test_the_page_shows_what_was_found(running: Running, browser: Browser) -> No
     assert browser.ask("document.querySelectorAll('svg.trend .change').length") == len(trend["events"])
     assert browser.ask("document.querySelectorAll('.list tr[data-key]').length") == MANY
     browser.ask(
-        f"for (const [label, runs] of [['Runs before', 'first:4'], ['Runs after', 'last:4']]) "
+        f"for (const [label, runs] of [['Runs before', 'first:3'], ['Runs after', 'last:3']]) "
         f"document.querySelector(`input[aria-label='${{label}}']`).value = '{FEDERATION}/' + runs"
     )
     browser.click(".compare button")
-    differs = asked(running, f"/api/lake/compare?before={FEDERATION}/first:4&after={FEDERATION}/last:4").json
+    differs = asked(running, f"/api/lake/compare?before={FEDERATION}/first:3&after={FEDERATION}/last:3").json
     rows = "document.querySelectorAll('.compare ~ .table tbody tr[data-key]').length"
     browser.wait_for(f"{rows} === {len(differs['differences'])}")
     browser.ask(

@@ -109,6 +109,7 @@ class Streaming:
         self._starts = 0
         self._lock = threading.Lock()
         self._standings: dict[str, RunStanding] = {}
+        self._fault: Exception | None = None
         self.query: StreamingQuery
 
     def __enter__(self) -> Streaming:
@@ -143,7 +144,14 @@ class Streaming:
         self.query = writer.trigger(processingTime=TRIGGER).start()
 
     def _take(self, frame: DataFrame, number: int) -> None:
-        """For foreachBatch."""
+        """For foreachBatch.  What goes wrong here is raised by `wait`: Spark would only tell of it in Java's words."""
+        try:
+            self._heard(frame)
+        except Exception as error:
+            self._fault = error
+            raise
+
+    def _heard(self, frame: DataFrame) -> None:
         now = time.time_ns()
         found: dict[str, list[Violation]] = {}
         standings: dict[str, Told] = {}
@@ -174,7 +182,7 @@ class Streaming:
             return dict(self._standings)
 
     def wait(self) -> None:
-        """A little; raises ReviewError if Spark fails."""
+        """A little; raises ReviewError if Spark fails, and what `tell` has raised."""
         try:
             over = self.query.awaitTermination(INTERVAL)
         except Exception:  # what it was, the query says
@@ -182,6 +190,8 @@ class Streaming:
         failed = self.query.exception() if over else None
         if failed is None:
             return
+        if self._fault is not None:
+            raise self._fault
         if SLOW_START in str(failed) and self._starts < STARTS:
             self._start()
         else:
