@@ -146,7 +146,7 @@ def test_a_reader_that_dies_or_hangs_is_told_of(tmp_path: Path) -> None:
     import asyncio
 
     async def status(code: str, patience: float) -> tuple[int, str]:
-        reader = reading.LakeReader(str(tmp_path), (sys.executable, "-c", code), patience)
+        reader = reading.ResultsReader(str(tmp_path), (sys.executable, "-c", code), patience)
         with pytest.raises(Refused) as told:
             await reader.runs()
         await reader.close()
@@ -198,7 +198,8 @@ def test_the_page_shows_what_was_found(running: Running, browser: Browser) -> No
     browser.wait_for(f"{shown}.length === {len(trend['events'])}")
     for words, event in zip(browser.ask(shown), trend["events"], strict=True):
         assert event["verdict"] in words
-        assert f"{event['subject']}: {event['measure']}" in words
+        assert event["subject"] in words
+        assert event["run"] in words
     assert browser.ask("document.querySelectorAll('svg.trend .change').length") == len(trend["events"])
     assert browser.ask("document.querySelectorAll('.list tr[data-key]').length") == MANY
     browser.ask(

@@ -19,7 +19,7 @@ from weft.console import metrics, security
 from weft.console.answers import answer, bounded_json, problem, steering_of
 from weft.console.asking import Asking, NodeConnection, NodeLink
 from weft.console.door import Door, caller_of
-from weft.console.lake import LakeReader
+from weft.console.lake import ResultsReader
 from weft.console.openapi import description
 from weft.console.pages import INTERVAL, MOST, Page, ShownPicture
 from weft.console.picture import SECTIONS, Look, Painter, look_of, sections_of, view
@@ -54,7 +54,7 @@ class RunningConsole:
         self._connect = connect
         self._shelf = Shelf(recordings)
         self._reviews = reviews(self._shelf)
-        self._lake = LakeReader(recordings)
+        self._lake = ResultsReader(recordings)
         self._files = Files()
         self._numbered = 0
         self._seen = asyncio.Event()

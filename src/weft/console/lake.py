@@ -31,7 +31,7 @@ BOUNDS = {"percent": 10.0, "ms": 0.5}
 COMMAND = (sys.executable, "-P", "-m", "weft.review.compare.served")
 
 
-class LakeReader:
+class ResultsReader:
     def __init__(
         self, directory: str, command: tuple[str, ...] = COMMAND, patience: float = PATIENCE
     ) -> None:

@@ -33,6 +33,8 @@ const percent = (one) =>
     ? `${one.after >= one.before ? "+" : "−"}${Math.abs(Math.round(100 * (one.after / one.before - 1)))} %`
     : "";
 
+const isFlat = (line) => line.values.every((value) => value === line.values[0]);
+
 /** How sure it is, in words. */
 const sure = (one) =>
   one.why ||
@@ -45,7 +47,7 @@ const said = (id, title, width, say, value) => ({ id, title, width, say, value }
 const verdictColumn = {
   id: "verdict",
   title: "Verdict",
-  width: 92,
+  width: 104,
   value: (one) => one.verdict,
   show: cell(
     (one) => one.verdict,
@@ -53,8 +55,9 @@ const verdictColumn = {
   ),
 };
 const WHAT = [
-  column("kind", "Kind", 86, (one) => one.kind),
-  column("what", "What", 230, (one) => `${one.subject}: ${one.measure}`),
+  column("kind", "Kind", 80, (one) => one.kind),
+  column("what", "What", 220, (one) => one.subject),
+  column("measure", "Measure", 80, (one) => one.measure),
 ];
 
 export default {
@@ -227,9 +230,10 @@ export default {
       columns: [
         verdictColumn,
         ...WHAT,
-        said("change", "From, to", 190, (one) => `${figure(one.before, one.unit)} → ${figure(one.after, one.unit)}`),
+        said("change", "From, to", 160, (one) => `${figure(one.before, one.unit)} → ${figure(one.after, one.unit)}`),
         said("percent", "Change", 66, percent),
-        said("when", "When", 230, (one) => `${one.what === "once" ? "only in" : "since"} ${began(one)} ${one.run}`),
+        said("when", "When", 176, (one) => `${one.what === "once" ? "only" : "since"} ${began(one)}`),
+        said("run", "Run", 150, (one) => one.run),
       ],
     });
     this.charts = h("ul", { class: "charts" });
@@ -274,7 +278,7 @@ export default {
     const all = (this.trend?.lines ?? [])
       .filter((line) => line.values.some((value) => typeof value === "number"))
       .map((line) => ({ line, events: this.trend.events.filter((event) => same(event, line)) }))
-      .sort((left, right) => right.events.length - left.events.length);
+      .sort((left, right) => right.events.length - left.events.length || isFlat(left.line) - isFlat(right.line));
     put(
       this.charts,
       all
@@ -368,7 +372,7 @@ export default {
     text(this.compareWords, "Comparing…");
     const found = await this.get("/api/lake/compare", { before: this.before.value, after: this.after.value });
     this.compareButton.disabled = false;
-    this.differences.element.hidden = found.error !== undefined;
+    this.differences.element.hidden = !found.differences?.length;
     if (found.error !== undefined) {
       text(this.compareWords, found.error);
       return;
