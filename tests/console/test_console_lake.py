@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
+from console.test_console_api import fits
 from review.compare.night import FEDERATION, night
 from support.browser import WHY_NOT, Browser, find_browser
 from support.console_in_thread import Answer, FakeNode, Running, console_of
@@ -51,7 +52,8 @@ def test_it_says_what_the_commands_say(
     running: Running, runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lake = ["--lake", str(runs / "lake")]
-    found = asked(running, "/api/lake").json
+    described = asked(running, "/api/openapi.json").json
+    found = fits(described, "/api/lake", "get", asked(running, "/api/lake")).json
     capsys.readouterr()
     main(["sql", "select run, status, violations from run order by start_ns desc", *lake, "--json"])
     table = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -65,12 +67,13 @@ def test_it_says_what_the_commands_say(
 
     trend = said(capsys, "trend", FEDERATION, *lake)
     assert trend["worse"] > 0
-    assert asked(running, f"/api/lake/trend?runs={FEDERATION}").json == trend
+    answer = asked(running, f"/api/lake/trend?runs={FEDERATION}")
+    assert fits(described, "/api/lake/trend", "get", answer).json == trend
     sides = [f"{FEDERATION}/first:3", f"{FEDERATION}/last:3"]
     differ = said(capsys, "compare", *sides, *lake)
     assert differ["worse"] > 0
     path = f"/api/lake/compare?before={quote(sides[0])}&after={quote(sides[1])}"
-    assert asked(running, path).json == differ
+    assert fits(described, "/api/lake/compare", "get", asked(running, path)).json == differ
     bounds = said(capsys, "compare", *sides, *lake, "--percent", "1000", "--ms", "50")
     assert asked(running, f"{path}&percent=1000&ms=50").json == bounds != differ
 

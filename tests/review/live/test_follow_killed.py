@@ -82,7 +82,7 @@ def _plain(row: dict[str, object]) -> str:
 def test_killed_at_random_moments(seed: int, tmp_path: Path) -> None:
     """Findings and tables at the end are those of a follower that nobody killed; nothing is told of that is not so."""
     dice = random.Random(seed)
-    rows = {name: rows_of(seed * 10 + place, steps=150) for place, name in enumerate(RUNS)}
+    rows = {name: rows_of(seed * 10 + place, steps=800) for place, name in enumerate(RUNS)}
     top = tmp_path / "runs" / "small"
     growing = {name: Growing(top / name, of, seed, closed=False) for name, of in rows.items()}
     for name, one in growing.items():
@@ -107,10 +107,10 @@ def _kill_and_grow(follower: Follower, growing: Iterable[Growing], dice: random.
     left = True
     while left:
         process = follower.start()
-        until = time.monotonic() + dice.uniform(2.0, 40.0)
+        until = time.monotonic() + dice.uniform(5.0, 40.0)
         while time.monotonic() < until and process.poll() is None:
             left = bool(sum(one.grow() for one in growing))
-            time.sleep(dice.uniform(0.1, 2.0))  # as recorders do: not to wait for something
+            time.sleep(dice.uniform(0.5, 4.0))  # as recorders do: not to wait for something
         process.kill()
         assert process.wait() == -signal.SIGKILL
 
