@@ -118,15 +118,7 @@ def test_no_path_is_followed_and_no_other_lake_is_opened(
         )
         == 0
     )
-    for text in (
-        str(first),
-        str(tmp_path),
-        "/etc",
-        "..",
-        "file:///etc",
-        "s3://lake/runs",
-        f"../{FEDERATION}",
-    ):
+    for text in (str(first), f"file://{tmp_path}", f"../{FEDERATION}"):
         found = asked(running, f"/api/lake/trend?runs={quote(text, safe='')}")
         assert found.status == 404
         assert "there is no such federation in the lake" in found.json["error"]
@@ -197,7 +189,7 @@ def test_the_page_shows_what_was_found(running: Running, browser: Browser) -> No
     browser.wait_for("document.querySelectorAll('.charts svg.trend').length > 0")
     trend = asked(running, f"/api/lake/trend?runs={FEDERATION}/last:50").json
     changes = "section[aria-label='Run after run'] tbody tr[data-key]"
-    shown = f'[...document.querySelectorAll("{changes}")].map((one) => one.innerText)'
+    shown = f'[...document.querySelectorAll("{changes}")].map((one) => one.textContent)'
     browser.wait_for(f"{shown}.length === {len(trend['events'])}")
     for words, event in zip(browser.ask(shown), trend["events"], strict=True):
         assert event["verdict"] in words

@@ -57,7 +57,7 @@ const verdictColumn = {
 const WHAT = [
   column("kind", "Kind", 80, (one) => one.kind),
   column("what", "What", 220, (one) => one.subject),
-  column("measure", "Measure", 80, (one) => one.measure),
+  column("measure", "Measure", 88, (one) => one.measure),
 ];
 
 export default {
@@ -231,9 +231,9 @@ export default {
         verdictColumn,
         ...WHAT,
         said("change", "From, to", 160, (one) => `${figure(one.before, one.unit)} → ${figure(one.after, one.unit)}`),
-        said("percent", "Change", 66, percent),
+        said("percent", "Change", 76, percent),
         said("when", "When", 176, (one) => `${one.what === "once" ? "only" : "since"} ${began(one)}`),
-        said("run", "Run", 150, (one) => one.run),
+        said("inrun", "Run", 200, (one) => one.run),
       ],
     });
     this.charts = h("ul", { class: "charts" });
@@ -316,7 +316,7 @@ export default {
         verdictColumn,
         ...WHAT,
         said("change", "Before, after", 180, (one) => `${figure(one.before, one.unit)} → ${figure(one.after, one.unit)}`),
-        said("percent", "Change", 66, percent),
+        said("percent", "Change", 76, percent),
         said("sure", "How sure", 260, sure),
       ],
     });
