@@ -77,11 +77,17 @@ class RunProcessor(StatefulProcessor):  # type: ignore[misc]
 
     def _judge(self, run: str, lines: list[ReadLine], times: TimerValues) -> Iterator[Row]:
         now = time.time_ns()
-        live = LiveRun(self._history(run, now), snapshots_of(place_of(self._folder), run), _KNOWN)
-        for finding in live.go_on(lines, now):
-            yield Row(run=run, kind=FINDING, told=json.dumps(finding))
-        self._kept.update((pickle.dumps(live.history),))
-        standing = live.told()
+        history = self._history(run, now)
+        standing = history.over
+        if standing is None or lines:
+            live = LiveRun(history, snapshots_of(place_of(self._folder), run), _KNOWN)
+            for finding in live.go_on(lines, now):
+                yield Row(run=run, kind=FINDING, told=json.dumps(finding))
+            standing = live.told()
+            history.over = standing if standing.over else None
+            if standing.over:
+                del _KNOWN[run]
+            self._kept.update((pickle.dumps(history),))
         pause = AGAIN_OVER_MS if standing.over else AGAIN_MS
         self._handle.registerTimer(times.getCurrentProcessingTimeInMs() + pause)
         yield Row(run=run, kind=STANDING, told=json.dumps(standing._asdict()))

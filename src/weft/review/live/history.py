@@ -83,6 +83,8 @@ class RunHistory:
     """By manifest, bytes."""
     witnesses: int = SHOWN
     """Findings of each audit that are kept to be shown."""
+    over: Told | None = None
+    """If the run is over: what was told then.  Nobody need know more of it, unless a node begins again."""
 
     @property
     def last(self) -> str:
