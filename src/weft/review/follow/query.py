@@ -32,6 +32,8 @@ STARTS = 5
 MOST_SHOWN = 1000  # findings of an audit that are kept to be shown; all are counted
 BATCH_BYTES = 4 << 20  # of files of a run, about 100,000 rows: one who comes late reads so much at a time
 STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+# Spark's own choice starts a process (readlink) for each file of the checkpoint, which at most times is most of a batch.
+FILE_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 BEGAN = "began.json"
 
 Tell = Callable[[str, list[Violation]], None]
@@ -117,6 +119,7 @@ class Streaming:
 
         register(self._session)
         self._session.conf.set("spark.sql.streaming.stateStore.providerClass", STATE_STORE)
+        self._session.conf.set("spark.sql.streaming.checkpointFileManagerClass", FILE_MANAGER)
         self._start()
         return self
 
