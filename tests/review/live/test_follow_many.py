@@ -35,6 +35,7 @@ from weft.review.many.finding import look
 from weft.review.many.followed import FollowedTables
 from weft.review.many.judging import ReviewOptions
 from weft.review.many.reviewing import review_many
+from weft.review.spark.manifest_stream import Runs
 
 ORDERS = ("RO", "CO", "CT")
 ALL = ReviewOptions(witnesses=1000)
@@ -277,3 +278,17 @@ def test_runs_without_manifests_are_refused_with_words(
     passed.look()
     assert len(said) == 1
     assert str(run) in said[0]
+
+
+@pytest.mark.parametrize("named", ["run", "folder"])
+def test_what_manifests_grow_by_is_offered_at_once(tmp_path: Path, named: str) -> None:
+    """Of a run that is named itself as of one in a folder, however seldom new runs are looked for."""
+    growing = Growing(tmp_path / "small" / "run", rows_of(7))
+    runs = Runs([place_of(growing.run if named == "run" else tmp_path)], 0, 1 << 20)
+    offered: dict[str, dict[str, int]] = {}
+    more = True
+    while more:
+        more = growing.grow()
+        offered = runs.following(offered)
+        (told,) = offered.values()
+        assert told == {path.name: path.stat().st_size for path in (growing.run / "manifest").iterdir()}

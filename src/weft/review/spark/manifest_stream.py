@@ -86,9 +86,8 @@ class Runs:
         self._places, self._since, self._most = places, since_ns, most
         self._over: set[Place] = set()
         self._found: dict[Place, list[Place]] = {}
-        self._again: dict[
-            Place, float
-        ] = {}  # when a place, or a run that has ended, is to be looked at again
+        self._again: dict[Place, float] = {}  # when a place is to be looked at again for runs
+        self._rests: dict[Place, float] = {}  # until when a run that has ended is left alone
         self._ended: dict[Place, tuple[int, bool]] = {}  # with so many bytes of manifests, whether it has
 
     def following(self, start: Offset) -> Offset:
@@ -97,30 +96,24 @@ class Runs:
         for run in self._runs():
             if run.address not in start and has_ended(run, self._since):
                 self._over.add(run)
-            elif self._is_due(run):
+            elif time.monotonic() >= self._rests.get(run, 0.0):
                 self._advance(run, found.setdefault(run.address, {}))
         return {run: told for run, told in sorted(found.items()) if told}
 
     def _runs(self) -> list[Place]:
         """Those that had not ended when it began."""
         for top in self._places:
-            if self._is_due(top):
+            if time.monotonic() >= self._again.get(top, 0.0):
                 self._found[top] = find_runs(top)
-                self._look_later(top, 1)
+                self._again[top] = time.monotonic() + _pause(top)
         return [run for top in self._places for run in self._found[top] if run not in self._over]
-
-    def _is_due(self, place: Place) -> bool:
-        return time.monotonic() >= self._again.get(place, 0.0)
-
-    def _look_later(self, place: Place, looks: int) -> None:
-        self._again[place] = time.monotonic() + looks * (LOOK if place.local is not None else LOOK_STORED)
 
     def _rest_if_over(self, run: Place, size: int) -> None:
         """Manifests are read once more only when they have grown."""
         if self._ended.get(run, (-1, False))[0] != size:
             self._ended[run] = size, has_ended(run, time.time_ns())
         if self._ended[run][1]:
-            self._look_later(run, LOOK_AGAIN)
+            self._rests[run] = time.monotonic() + LOOK_AGAIN * _pause(run)
 
     def _advance(self, run: Place, told: dict[str, int]) -> None:
         fresh = []
@@ -136,6 +129,10 @@ class Runs:
             if size > self._most and size > line.bytes:
                 break
             told[line.manifest] = max(line.end, told.get(line.manifest, 0))
+
+
+def _pause(place: Place) -> float:
+    return LOOK if place.local is not None else LOOK_STORED
 
 
 class ManifestSource(DataSource):  # type: ignore[misc]
