@@ -66,6 +66,7 @@ def _follow(process: Any, run: Path, session: Any, say: Callable[[str], None]) -
         while place.address not in streaming.standings():
             streaming.wait()
         before = len(streaming.standings()[place.address].steps)
+        start = time.time_ns()
         process.stdin.write("go\n")
         process.stdin.flush()
         with Meter() as meter:
@@ -79,7 +80,7 @@ def _follow(process: Any, run: Path, session: Any, say: Callable[[str], None]) -
         raise RuntimeError(
             f"{len(told)} findings in a run with {written['misses']} misses; strange: {strange[:3]}"
         )
-    lags = np.concatenate([_lags(step) for step in list(standing.steps)[before:]])
+    lags = np.concatenate([_lags(step, start) for step in list(standing.steps)[before:]])
     findings = np.array([at - (one["at_ns"] + BOOT) for one, at in told]) / 1e9
     return {
         "rows": int(standing.told.rows),
@@ -100,10 +101,10 @@ def _heard(process: Any, begin: str) -> str:
     return line
 
 
-def _lags(step: tuple[int, int, int, int]) -> Array:
-    """Of the rows of a batch, which lie evenly between its first and last."""
+def _lags(step: tuple[int, int, int, int], start: int) -> Array:
+    """Of the rows of a batch, which lie evenly between its first and last; nothing was between the prelude and the start."""
     rows, first, last, judged = step
-    return (judged - np.linspace(first, last, rows)) / 1e9
+    return (judged - np.linspace(min(last, max(first, start)), last, rows)) / 1e9
 
 
 def _figures(values: Array) -> dict[str, float]:

@@ -92,6 +92,9 @@ def test_answers_are_as_described(running: Running, described: dict[str, Any]) -
             "/metrics": "/metrics",
             "/api/openapi.json": "/api/openapi.json",
             "/runs/{run}/report.html": "/runs/x/report.html",
+            "/api/lake": "/api/lake",
+            "/api/lake/trend": "/api/lake/trend?runs=x",
+            "/api/lake/compare": "/api/lake/compare",
         }.items():
             fits(described, path, "get", ask("GET", real, given))
     fits(described, "/", "get", ask("GET", f"/?token={running.reader}"))

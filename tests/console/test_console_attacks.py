@@ -52,6 +52,9 @@ PATHS = [
     "/api/openapi.json",
     "/metrics",
     "/runs/x/report.html",
+    "/api/lake",
+    "/api/lake/trend?runs=x",
+    "/api/lake/compare?before=x&after=y",
     "/nothing",
 ]
 

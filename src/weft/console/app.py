@@ -19,6 +19,7 @@ from weft.console import metrics, security
 from weft.console.answers import answer, bounded_json, problem, steering_of
 from weft.console.asking import Asking, NodeConnection, NodeLink
 from weft.console.door import Door, caller_of
+from weft.console.lake import ResultsReader
 from weft.console.openapi import description
 from weft.console.pages import INTERVAL, MOST, Page, ShownPicture
 from weft.console.picture import SECTIONS, Look, Painter, look_of, sections_of, view
@@ -53,6 +54,7 @@ class RunningConsole:
         self._connect = connect
         self._shelf = Shelf(recordings)
         self._reviews = reviews(self._shelf)
+        self._lake = ResultsReader(recordings)
         self._files = Files()
         self._numbered = 0
         self._seen = asyncio.Event()
@@ -88,6 +90,7 @@ class RunningConsole:
             await asyncio.wait([beating])
             self.asking.close()
             await self._reviews.close()
+            await self._lake.close()
 
     async def _beat(self) -> None:
         while True:
@@ -206,6 +209,15 @@ class RunningConsole:
         own = {"content-security-policy": security.REPORT_POLICY, "x-frame-options": "SAMEORIGIN"}
         return FileResponse(path, headers=own, media_type="text/html")
 
+    async def lake_runs(self, request: Request) -> Response:
+        return answer(await self._lake.runs())
+
+    async def lake_trend(self, request: Request) -> Response:
+        return answer(await self._lake.trend(request.query_params))
+
+    async def lake_compare(self, request: Request) -> Response:
+        return answer(await self._lake.compare(request.query_params))
+
     async def page(self, websocket: WebSocket) -> None:
         if len(self.pages) >= MOST:
             await websocket.send_denial_response(problem(503, f"{MOST} pages are open already; close one"))
@@ -271,6 +283,9 @@ def application(console: RunningConsole) -> ASGIApp:
         Route("/api/runs/{run}/review", console.start_review, methods=["POST"]),
         Route("/api/runs/{run}/review", console.stop_review, methods=["DELETE"]),
         Route("/runs/{run}/report.html", console.report_page),
+        Route("/api/lake", console.lake_runs),
+        Route("/api/lake/trend", console.lake_trend),
+        Route("/api/lake/compare", console.lake_compare),
         WebSocketRoute("/ws", console.page),
     ]
     inner = Starlette(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weft
 from weft.console.picture import SECTIONS
 from weft.kernel.federation.operator import ACTIONS, MOST_STEPS
-from weft.model.json_types import JsonObject
+from weft.model.json_types import Json, JsonObject
 
 TEXT: JsonObject = {"type": "string"}
 NUMBER: JsonObject = {"type": "number"}
@@ -138,7 +138,46 @@ _STEERING = _object(
     ("action", "federation"),
     more=False,
 )
+_LAKE_RUN = _object(
+    {
+        "federation": TEXT,
+        "run": TEXT,
+        "start_ns": COUNT,
+        "status": {"enum": ["ok", "violated", "inconclusive", "failed", "following"]},
+    },
+    ("federation", "run", "start_ns", "status"),
+)
+_LAKE_FEDERATION = _object(
+    {"name": TEXT, "runs": COUNT, "newest_ns": COUNT, "status": _by_name(COUNT)},
+    ("name", "runs", "newest_ns", "status"),
+)
+_LAKE = _object(
+    {
+        "lake": TEXT,
+        "federations": {"type": "array", "items": _ref("LakeFederation")},
+        "runs": {"type": "array", "items": _ref("LakeRun")},
+        "left_out": {**COUNT, "description": "older runs that are not listed"},
+    },
+    ("lake", "federations", "runs", "left_out"),
+    more=False,
+)  # fmt: skip
+_LIST: JsonObject = {"type": "array", "items": {"type": "object"}}
+_TREND = _object(
+    {"federation": TEXT, "runs": _LIST, "worse": COUNT, "events": _LIST, "lines": _LIST},
+    ("federation", "runs", "worse", "events", "lines"),
+    more=False,
+)
+_COMPARISON = _object(
+    {"before": _LIST, "after": _LIST, "by": TEXT, "notes": NAMES, "compared": COUNT, "worse": COUNT, "differences": _LIST},
+    ("before", "after", "by", "notes", "compared", "worse", "differences"),
+    more=False,
+)  # fmt: skip
 SCHEMAS: JsonObject = {
+    "Lake": _LAKE,
+    "LakeFederation": _LAKE_FEDERATION,
+    "LakeRun": _LAKE_RUN,
+    "Trend": _TREND,
+    "Comparison": _COMPARISON,
     "Picture": _PICTURE,
     "Node": _NODE,
     "Federation": _FEDERATION,
@@ -165,8 +204,9 @@ _WHY = {
     413: "the body is too long",
     415: "the body is not JSON",
     421: "Host is not this console",
-    503: "too many pages",
-    504: "the node did not answer",
+    500: "it cannot be read, and why",
+    503: "too many pages, or questions",
+    504: "the node, or who reads results, did not answer",
 }
 
 
@@ -188,10 +228,16 @@ _RUN_NAME: JsonObject = {
 _CSRF: JsonObject = {"name": "X-Weft-Token", "in": "header", "schema": TEXT,
          "description": "of a page, from its <meta name=\"weft-csrf\">; not needed with Authorization"}  # fmt: skip
 _CHANGES = (400, 403, 404, 409)
+_READS = (404, 500, 503, 504)
 
 
 def _query(name: str, what: str) -> JsonObject:
     return {"name": name, "in": "query", "schema": TEXT, "description": what}
+
+
+def _bounds() -> list[Json]:
+    least = "changes up to so much are of no interest"
+    return [_query("percent", f"{least} (10)"), _query("ms", f"{least}, of latencies and waits (0.5)")]
 
 
 def _paths() -> JsonObject:
@@ -236,6 +282,17 @@ def _paths() -> JsonObject:
             "summary": "what the review found",
             "parameters": [_RUN_NAME],
             "responses": _answers(_text("text/html", "the report"), 404)}},
+        "/api/lake": {"get": {
+            "summary": "the runs that were reviewed into the lake of results, with what was found",
+            "responses": _answers({"description": "the newest first", **_json("Lake")}, *_READS)}},
+        "/api/lake/trend": {"get": {
+            "summary": "how figures go, run after run: as `weft trend RUNS --json`",
+            "parameters": [_query("runs", "a federation, or some of its runs"), *_bounds()],
+            "responses": _answers({"description": "the trend", **_json("Trend")}, 400, *_READS)}},
+        "/api/lake/compare": {"get": {
+            "summary": "what differs by more than noise: as `weft compare BEFORE AFTER --json`",
+            "parameters": [_query("before", "runs, as for trend"), _query("after", "likewise"), *_bounds()],
+            "responses": _answers({"description": "the comparison", **_json("Comparison")}, 400, *_READS)}},
         "/metrics": {"get": {
             "summary": "the same facts for Prometheus",
             "responses": _answers(_text("text/plain", "text exposition"))}},

@@ -25,6 +25,7 @@ from support.server_in_thread import eventually
 from support.small_runs import BEGAN, SmallRun, fetched, recorded, rows_of, runs_here
 from weft.cli import main
 from weft.host.recording import spool as spools
+from weft.host.recording.files import idle_until, write_idle
 from weft.host.recording.manifest import read_manifest
 from weft.host.recording.recording import NodeRecordings, local_runs, recordings_of, shown_place
 from weft.host.recording.runs import open_run
@@ -178,6 +179,33 @@ def test_a_manifest_waits_the_longer_the_larger_it_is(tmp_path: Path) -> None:
         now[0] = 11.1
         uploads.turn()
     assert len(manifest_of(there.parents[1]).files) == 2
+    run.leave()
+
+
+def test_that_nothing_happens_is_told_behind_what_has_happened(tmp_path: Path) -> None:
+    """Whoever follows the run there takes a node's word that everything until then is listed (issue 21, 7): a manifest that
+    has to wait holds that word back, too.  A store keeps no times, so the word is what the file says."""
+    spool = open_spool(tmp_path / "spool", named_place("s3://never/opened"))
+    run, now = SmallRun(spool), [0.0]
+    uploads = Uploads(lambda: runs_in(spool), place_of(tmp_path / "store"), keep=True, clock=lambda: now[0])
+    there = place_of(tmp_path / "store" / "F" / run.folder.name)
+    with contextlib.closing(hold(run.folder)):
+        for number, (at, waits) in enumerate(
+            [(0.0, False), (0.5, True), (5.0, False), (5.1, True), (5.2, True)], 1
+        ):
+            now[0] = at
+            before = idle_until(there, "A")
+            run.write(1)
+            write_idle(run.folder, "A", BEGAN + number)
+            uploads.turn()
+            assert idle_until(there, "A") == (before if waits else BEGAN + number)
+            assert len(manifest_of(Path(str(there))).files) >= (idle_until(there, "A") or BEGAN) - BEGAN
+        write_idle(run.folder, "A", BEGAN + 100)
+        now[0] = 20.0
+        uploads.turn()
+        write_idle(run.folder, "A", BEGAN + 101)
+        uploads.turn()
+        assert idle_until(there, "A") == BEGAN + 101, "nothing is new that it could hold back"
     run.leave()
 
 

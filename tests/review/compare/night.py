@@ -99,5 +99,20 @@ def latest(directory: Path, known: set[str]) -> Path:
     return run
 
 
+def night(directory: Path, many: int, slow: int, more: int, lost: int) -> list[str]:
+    """Names of the runs, in order."""
+    names: list[str] = []
+    known: set[str] = set()
+    for number in range(many):
+        faults = frozenset({SLOW} if number >= slow else ()) | frozenset({MORE} if number >= more else ())
+        fly(directory, number, faults=faults)
+        run = latest(directory, known)
+        known.add(str(run))
+        names.append(run.name)
+        if number == lost:
+            lose_one(run)
+    return names
+
+
 def _warn(text: str) -> None:
     raise AssertionError(text)

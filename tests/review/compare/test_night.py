@@ -7,28 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from review.compare.night import COMMAND, FEDERATION, FIRE, MORE, SLOW, fly, latest, lose_one
+from review.compare.night import COMMAND, FEDERATION, FIRE, night
 from weft.cli import main
-
-
-def _night(directory: Path, many: int, slow: int, more: int, lost: int) -> list[str]:
-    """Names of the runs, in order."""
-    names: list[str] = []
-    known: set[str] = set()
-    for number in range(many):
-        faults = frozenset({SLOW} if number >= slow else ()) | frozenset({MORE} if number >= more else ())
-        fly(directory, number, faults=faults)
-        run = latest(directory, known)
-        known.add(str(run))
-        names.append(run.name)
-        if number == lost:
-            lose_one(run)
-    return names
 
 
 def _check(tmp_path: Path, capsys: pytest.CaptureFixture[str], many: int) -> None:
     more, slow, lost = many // 3, many // 2, many * 5 // 6
-    names = _night(tmp_path, many, slow, more, lost)
+    names = night(tmp_path, many, slow, more, lost)
     assert main(["review", str(tmp_path / FEDERATION)]) == 1
     lake = ["--lake", str(tmp_path / "lake")]
     capsys.readouterr()
@@ -72,10 +57,10 @@ def _check_comparisons(
     assert "nothing differs by more than noise" in capsys.readouterr().out
 
 
-def test_a_short_night(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_shortnight(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _check(tmp_path, capsys, 36)
 
 
 @pytest.mark.soak
-def test_a_whole_night(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wholenight(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _check(tmp_path, capsys, 200)

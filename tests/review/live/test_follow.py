@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,11 @@ from typing import Any
 import pytest
 
 from review.checks import faulty_run
+from review.live.growing import Growing
 from review.live.test_live import expected, is_known, told, with_ends
-from review.simulation import Row, number, write
-from support.manifests import list_anew
+from review.simulation import number, write
 from weft.cli import main
 from weft.cli.analyse.review import as_lines
-from weft.host.recording.manifest import FOLDER
 from weft.host.storage import place_of
 from weft.review import ReviewError, follow
 from weft.review.follow.command import watch
@@ -26,35 +24,15 @@ from weft.review.kernels.records import Violation
 ORDERS = ("RO", "CO", "CT")
 
 
-class Growing:
-    """A run whose manifests get one line after the other, when they are asked for."""
-
-    def __init__(self, folder: Path, rows: list[Row], seed: int = 0) -> None:
-        self.run = list_anew(write(folder / "small" / "run", rows))
-        (self.run / "run.json").exists()
-        self._dice = random.Random(seed)
-        self._left: dict[Path, list[str]] = {}
-        for path in sorted((self.run / FOLDER).iterdir()):
-            lines = path.read_text().splitlines(keepends=True)
-            path.write_text(lines[0])
-            self._left[path] = lines[1:]
-
-    def grow(self) -> bool:
-        """A line or two of each node."""
-        for path, lines in self._left.items():
-            for _ in range(self._dice.randint(1, 2)):
-                if lines:
-                    with path.open("a") as file:
-                        file.write(lines.pop(0))
-        return any(self._left.values())
-
-
 @pytest.mark.xdist_group("spark")
 @pytest.mark.timeout(600)
 def test_growing_runs_are_followed_to_their_ends(spark: Any, tmp_path: Path) -> None:
     """Two runs at once, and whoever follows is stopped in the middle, and goes on: all that is wrong is told, once."""
     rows = {seed: faulty_run(seed=seed, steps=80, times=1) for seed in (7, 8)}
-    growing = {seed: Growing(tmp_path / str(seed), number(with_ends(of))) for seed, of in rows.items()}
+    growing = {
+        seed: Growing(tmp_path / str(seed) / "small" / "run", number(with_ends(of)))
+        for seed, of in rows.items()
+    }
     runs = {str(one.run): seed for seed, one in growing.items()}
     found: dict[int, list[Violation]] = {seed: [] for seed in rows}
     said: list[str] = []
@@ -92,7 +70,7 @@ def test_growing_runs_are_followed_to_their_ends(spark: Any, tmp_path: Path) -> 
 @pytest.mark.timeout(600)
 def test_in_the_end_the_whole_run_is_reviewed(spark: Any, tmp_path: Path) -> None:
     """With the same counts."""
-    growing = Growing(tmp_path, number(with_ends(faulty_run(seed=7, steps=250, times=1))))
+    growing = Growing(tmp_path / "small" / "run", number(with_ends(faulty_run(seed=7, steps=250, times=1))))
     found: list[Violation] = []
 
     def say(text: str) -> None:
@@ -109,7 +87,7 @@ def test_ctrl_c_ends_it_with_what_was_found(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The command: a line of JSON for each finding, then the result; exit 1, because something was violated."""
-    growing = Growing(tmp_path, faulty_run(seed=7, steps=120, times=1))
+    growing = Growing(tmp_path / "small" / "run", faulty_run(seed=7, steps=120, times=1))
     while growing.grow():
         pass
 

@@ -12,7 +12,6 @@ from weft.cli.analyse.sql import add_lake
 from weft.cli.analyse.tune import say
 from weft.cli.arguments import Commands, add_command, real, write_text
 from weft.host.storage import place_of
-from weft.model.errors import SettingsError
 
 if TYPE_CHECKING:
     from weft.review.compare.comparing import ChangeBounds
@@ -74,6 +73,7 @@ def snapshot_of(arguments: argparse.Namespace) -> Snapshot:
 def run_compare(arguments: argparse.Namespace) -> int:
     from weft.review.compare import compare
     from weft.review.compare.chosen import chosen
+    from weft.review.compare.comparing import apart
     from weft.review.compare.figures import runs_of
     from weft.review.compare.pages import comparison_page
     from weft.review.compare.told import comparison_data, comparison_lines
@@ -81,9 +81,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
     snapshot = snapshot_of(arguments)
     runs = runs_of(snapshot)
     before, after = (chosen(runs, text) for text in (arguments.before, arguments.after))
-    twice = {one.key for one in before} & {one.key for one in after}
-    if twice:
-        raise SettingsError(f"{arguments.before} and {arguments.after} have {len(twice)} runs in common")
+    apart((arguments.before, arguments.after), before, after)
     found = compare(snapshot, before, after, bounds_of(arguments))
     if arguments.html is not None:
         write_page(comparison_page(found), arguments.html)

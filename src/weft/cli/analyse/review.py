@@ -238,6 +238,7 @@ def _consumers(consumers: Sequence[ConsumerFigures]) -> list[str]:
 def followed(arguments: argparse.Namespace, path: str, whole: dict[str, bool]) -> Review:
     """What is found is told as it comes, a line each.  `whole`: what the review at the end is to have."""
     from weft.review import follow
+    from weft.review.many.followed import FollowedTables
 
     def tell(findings: Sequence[Mapping[str, object]]) -> None:
         if sys.stderr.isatty():
@@ -246,6 +247,8 @@ def followed(arguments: argparse.Namespace, path: str, whole: dict[str, bool]) -
         print("\n".join(lines), flush=True)
 
     checkpoint = review_follow.checkpoint_of(arguments)
+    lake = review_many.lake_of_one(arguments)
+    tables = FollowedTables(lambda run: lake, review_many.wanted_of(arguments))
     return follow(
         path,
         arguments.master,
@@ -254,6 +257,8 @@ def followed(arguments: argparse.Namespace, path: str, whole: dict[str, bool]) -
         arguments.witnesses,
         arguments.orders,
         checkpoint=checkpoint,
+        note=tables.note,
+        keeper=lambda: review_many.keeper(arguments),
         **whole,
     )
 

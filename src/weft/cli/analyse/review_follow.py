@@ -6,12 +6,19 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from weft.cli.analyse.tune import say
+from weft.host.recording.runs import find_runs
 from weft.host.storage import place_of
 from weft.model.errors import SettingsError
+
+if TYPE_CHECKING:
+    from weft.review.lake.delta import DeltaLake
+    from weft.review.lake.store import ParquetLake
 
 
 def checkpoint_of(arguments: argparse.Namespace) -> Path | None:
@@ -29,35 +36,34 @@ def checkpoint_of(arguments: argparse.Namespace) -> Path | None:
 
 
 def follow_many(arguments: argparse.Namespace) -> int:
-    """Until Ctrl-C; a run that has ended goes into the lake.  Exit code 1 if anything was violated in any of them."""
+    """Until Ctrl-C; what is found goes into the lake.  Exit code 1 if anything was violated in any of them."""
     from weft.cli.analyse.review_many import EXITS, wanted_of
     from weft.review.follow import follow_all
-    from weft.review.lake.delta import lake_at
-    from weft.review.many.finding import default_lake, look, runs_below
+    from weft.review.many.finding import look
+    from weft.review.many.followed import FollowedTables
     from weft.review.many.reviewing import review_many
     from weft.review.spark.session import Profile, given_session
 
-    there = [look(place) for place in runs_below(arguments.run)]
-    lake = lake_at(
-        place_of(arguments.lake) if arguments.lake else default_lake(there), arguments.format or ""
-    )
-    worst = ["ok"]
+    lake_of = lake_finder(arguments)
+    tables = FollowedTables(lake_of, wanted_of(arguments))
+    worst = {"ok"}
     with given_session(None, Profile(arguments.master), say) as session:
 
         def ended(run: str) -> None:
-            say(f"{place_of(run)} has ended; reviewing the whole of it\n")
-            found = review_many(
-                [look(place_of(run))], lake, wanted_of(arguments), True, arguments.master, session, say
-            )
+            place = place_of(run)
+            say(f"{place} has ended; reviewing the whole of it\n")
+            lake, wanted = lake_of(run), wanted_of(arguments)
+            run_there = replace(look(place), going_on="")  # who still says so is silent, or crashed
+            found = review_many([run_there], lake, wanted, False, arguments.master, session, say)
             for result in found.results:
-                worst.append(result.status)
+                worst.add(result.status)
                 print_line(arguments.json, run, {"status": result.status, "violations": result.violations})
 
         def tell(run: str, findings: Sequence[Mapping[str, object]]) -> None:
             for finding in findings[: None if arguments.json else arguments.witnesses]:
                 print_line(arguments.json, run, finding)
 
-        follow_all(
+        standings = follow_all(
             arguments.run,
             arguments.master,
             say,
@@ -66,8 +72,38 @@ def follow_many(arguments: argparse.Namespace) -> int:
             arguments.orders,
             session,
             checkpoint_of(arguments),
+            tables.note,
+            arguments.witnesses,
         )
+    if any(sum(one.told.violations.values()) for one in standings.values()):
+        worst.add("violated")
     return EXITS["violated" if "violated" in worst else "ok"]
+
+
+def lake_finder(arguments: argparse.Namespace) -> Callable[[str], ParquetLake | DeltaLake]:
+    """Where results of a run go: the same lake for all of them.  Of an empty folder it is known when its first run is there."""
+    from weft.review.lake.delta import lake_at
+    from weft.review.many.finding import default_lake, look
+
+    known: list[ParquetLake | DeltaLake] = []
+
+    def lake_of(run: str) -> ParquetLake | DeltaLake:
+        if not known:
+            place = place_of(arguments.lake) if arguments.lake else None
+            known.append(
+                lake_at(place or default_lake([look(place_of(run))], arguments.run), arguments.format or "")
+            )
+        return known[0]
+
+    tops = [place_of(given) for given in arguments.run]
+    there = [run for top in tops for run in find_runs(top)[:1]]
+    if there and not arguments.lake:
+        default_lake(
+            [look(run) for run in there], arguments.run
+        )  # raises an error if they have no lake in common
+    if there or arguments.lake:
+        lake_of(there[0].address if there else "")
+    return lake_of
 
 
 def print_line(as_json: bool, run: str, told: Mapping[str, object]) -> None:

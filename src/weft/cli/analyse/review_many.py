@@ -19,6 +19,8 @@ from weft.model.errors import SettingsError
 if TYPE_CHECKING:
     from weft.review import Review
     from weft.review.audits.context import Context
+    from weft.review.lake.delta import DeltaLake
+    from weft.review.lake.store import ParquetLake
     from weft.review.many.judging import ReviewOptions, RunResult
     from weft.review.many.reviewing import ManyReviews
 
@@ -50,7 +52,8 @@ def is_one_run(arguments: argparse.Namespace) -> bool:
     if len(arguments.run) > 1:
         return False
     place = place_of(arguments.run[0])
-    return is_run(place) or not place.is_folder()
+    may_come = arguments.follow and place.local is None  # a store has no folder in which nothing is
+    return is_run(place) or not (place.is_folder() or may_come)
 
 
 def run_many(arguments: argparse.Namespace) -> int:
@@ -165,12 +168,21 @@ def summary(found: ManyReviews, lake: Place) -> dict[str, object]:
 
 def keeper(arguments: argparse.Namespace) -> Callable[[Context, Review], None]:
     """Writes the review of one run into the lake that is named, or else into the one beside it, if it is there."""
-    from weft.review.lake.delta import lake_at
-    from weft.review.many.finding import default_lake, look
+    from weft.review.many.finding import look
     from weft.review.many.single import keep_review
 
-    run = look(place_of(arguments.run[0]))
-    place = place_of(arguments.lake) if arguments.lake else default_lake([run])
-    if not arguments.lake and not (place / "run").is_folder():
+    lake = lake_of_one(arguments)
+    if lake is None:
         return lambda context, found: None
-    return partial(keep_review, run, lake_at(place, arguments.format or ""), wanted_of(arguments))
+    return partial(keep_review, look(place_of(arguments.run[0])), lake, wanted_of(arguments))
+
+
+def lake_of_one(arguments: argparse.Namespace) -> ParquetLake | DeltaLake | None:
+    """None: none is named, and there is none."""
+    from weft.review.lake.delta import lake_at
+    from weft.review.many.finding import default_lake, look
+
+    if arguments.lake:
+        return lake_at(place_of(arguments.lake), arguments.format or "")
+    place = default_lake([look(place_of(arguments.run[0]))])
+    return lake_at(place, arguments.format or "") if (place / "run").is_folder() else None

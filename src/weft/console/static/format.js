@@ -23,6 +23,9 @@ export function bytes(value) {
   return `${value < 9.95 ? one.format(value) : whole.format(value)} ${units[at]}`;
 }
 
+/** With so many digits, as far as it has them. */
+export const number = (value, digits = 4) => (known(value) ? String(Number(value.toPrecision(digits))) : NONE);
+
 /** How long: 0.4 s, 12 s, 3 min 20 s, 2 h 5 min, 3 d 4 h. */
 export function seconds(value) {
   if (!known(value)) return NONE;

@@ -8,6 +8,7 @@ import fabric from "./fabric.js";
 import federations from "./federations.js";
 import { seconds } from "./format.js";
 import interest from "./interest.js";
+import lake from "./lake.js";
 import { Link } from "./link.js";
 import { own } from "./patch.js";
 import { here, href } from "./routes.js";
@@ -15,7 +16,7 @@ import runs from "./runs.js";
 import steer from "./steer.js";
 import { asking, gone, welcome } from "./welcome.js";
 
-const PAGES = [federations, interest, fabric, channel, runs, steer];
+const PAGES = [federations, interest, fabric, channel, runs, lake, steer];
 const PAUSE = 500;
 /** After so long a page says that nodes do not answer what they were not asked for before. */
 const ASKING = 3000;

@@ -4,7 +4,8 @@
         run.json                                the run: federation, start, object model, logical time, settings
         manifest/<node>-<began>.jsonl           what a process of the node has written, file by file (`recording.manifest`)
         nodes/<node>.json                       one node: when it began and ended, rows, dropped rows, other nodes
-        nodes/<node>.idle                       empty; its time: up to then everything is in files, and nothing came since
+        nodes/<node>.idle                       empty; its time: up to then everything is in files, and nothing came since.
+                                                In a store, which keeps no times, the number itself (ns)
         rows/node=<node>/<began>-<number>.parquet
 
 Each node writes files of its own, so nodes need not speak to one another about them.  The id follows from the federation
@@ -32,6 +33,7 @@ from urllib.parse import quote
 from weft.host.files.private import make_private, private, write_by, write_whole
 from weft.host.files.saves import safe_name
 from weft.host.processes import ProcessInfo
+from weft.host.storage import Place
 from weft.model.errors import WeftError
 from weft.model.json_types import JsonObject
 from weft.model.records import Source
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 
 DEFAULT_DIRECTORY = "runs"
 RUN_FILE = "run.json"
+IDLE = ".idle"
 VERSION_KEY = b"weft.schema"
 NODE_KEY = b"weft.node"
 RUN_KEY = b"weft.run"
@@ -167,7 +170,17 @@ def node_file(folder: Path, node: str) -> Path:
 
 def idle_name(node: str) -> str:
     """In the run's folder.  The file's time (mtime) says up to when everything that happened at the node is in files."""
-    return f"nodes/{quote(node, safe='')}.idle"
+    return f"nodes/{quote(node, safe='')}{IDLE}"
+
+
+def idle_until(run: Place, node: str) -> int | None:
+    """What the node has said so, on the wall clock; None: nothing."""
+    place = run / idle_name(node)
+    try:
+        told = place.read()
+        return int(told) if told else place.entry().mtime_ns
+    except (OSError, ValueError):
+        return None
 
 
 def write_idle(folder: Path, node: str, until_ns: int) -> None:

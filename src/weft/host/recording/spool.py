@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from weft.host.files.private import make_private, private
-from weft.host.recording.files import RUN_FILE, RecordingError, read_json, write_json
+from weft.host.recording.files import IDLE, RUN_FILE, RecordingError, read_json, write_json
 from weft.host.storage import Place, named_place
 
 PLACE_FILE = "place.json"
@@ -97,7 +97,7 @@ def files_of(run: Path) -> Iterator[Path]:
     for top, folders, names in os.walk(run):
         folders.sort()
         for name in sorted(names):
-            if not name.startswith(".") and not name.endswith(".idle"):
+            if not name.startswith(".") and not name.endswith(IDLE):
                 yield Path(top) / name
 
 

@@ -2,7 +2,8 @@
 
 The order keeps a promise to whoever reads the store meanwhile: what a manifest lists is there, and what a node says of its end
 holds.  So what nodes and manifests say is read first, then every file that is there by then is uploaded, then the manifests
-as they were read, and then what the nodes said.  The object model comes before `run.json`, which names it, and that before rows.
+as they were read, and then what the nodes said: of their ends, and that nothing happens there.  The object model comes before
+`run.json`, which names it, and that before rows.
 
 A file that was uploaded is noted beside it with size and time; whoever comes after a crash goes on from these notes, and uploads
 at most one file again.  A manifest grows, and a store takes it only whole: the larger it is, the longer it waits.
@@ -15,13 +16,18 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from weft.host.recording.files import RUN_FILE
+from weft.host.recording.files import IDLE, RUN_FILE
 from weft.host.recording.manifest import FOLDER
 from weft.host.recording.runs import file_place
 from weft.host.recording.spool import FileStamp, Notes, alone_in, files_of, let_go, stamp_of
 from weft.host.storage import Place
 
 _MANIFEST_BYTES = 100_000  # a second, of manifests that are uploaded again
+
+
+def pause_after(manifest_bytes: int) -> float:
+    """Seconds until manifests of so many bytes are uploaded again."""
+    return 1 + manifest_bytes / _MANIFEST_BYTES
 
 
 class _Snapshot(NamedTuple):
@@ -82,23 +88,37 @@ class _RunUpload:
         self._top = place
         self._notes = Notes(run)
         self._due = 0.0  # for manifests
+        self._idle: dict[str, int] = {}  # what nodes said last, as it is in the store
 
     def turn(self, everything: bool, now: float) -> Iterable[str]:
         """Files, as each is in the store."""
+        idle = self._said_idle()
         nodes = self._changed("nodes")
         manifests = self._changed(FOLDER)
         for path in sorted(files_of(self._run), key=self._rank):
             file = path.relative_to(self._run).as_posix()
             if file.split("/")[0] not in ("nodes", FOLDER):
                 yield from self._upload(path, file)
-        if not everything and now < self._due:
+        if not everything and manifests and now < self._due:
             return
         for one in [*manifests, *nodes]:
             self._place(one.file).write(one.data)
             self._notes.add(one.file, one.stamp)
             yield one.file
         if manifests:
-            self._due = now + 1 + sum(len(one.data) for one in manifests) / _MANIFEST_BYTES
+            self._due = now + pause_after(sum(len(one.data) for one in manifests))
+        for file, until in idle.items():
+            self._place(file).write(str(until).encode())
+            self._idle[file] = until
+
+    def _said_idle(self) -> dict[str, int]:
+        """What is new of it; a store takes no times, so the number is what the file has there."""
+        found = {}
+        for path in sorted((self._run / "nodes").glob(f"*{IDLE}")):
+            file, until = f"nodes/{path.name}", path.stat().st_mtime_ns
+            if not path.name.startswith(".") and self._idle.get(file) != until:
+                found[file] = until
+        return found
 
     def is_whole(self) -> bool:
         """Is everything that is here there?"""

@@ -17,6 +17,7 @@ from weft.host.recording.runs import find_runs
 from weft.host.storage import place_of
 from weft.review.compare.figures import RunRow
 from weft.review.errors import ReviewError
+from weft.review.lake.schema import UNJUDGED
 
 _DAYS = re.compile(r"(\d{4}(?:-\d\d){0,2})(?:\.\.(\d{4}(?:-\d\d){0,2}))?")
 _END = re.compile(r"(first|last):(\d+)")
@@ -26,17 +27,20 @@ def utc_day(ns: int) -> str:
     return time.strftime("%Y-%m-%d", time.gmtime(ns // 10**9))
 
 
-def chosen(runs: Sequence[RunRow], text: str) -> list[RunRow]:
-    """In the order in which they began; raises ReviewError if there are none.  Runs that could not be reviewed are left out."""
-    federation, _, rest = text.rstrip("/").partition("/")
+def chosen(runs: Sequence[RunRow], text: str, paths: bool = True) -> list[RunRow]:
+    """In the order in which they began; raises ReviewError if there are none.
+
+    Those that could not be reviewed, or are only being followed, are left out.  `paths`: the text may also be the path of one.
+    """
+    federation, rest = _divided(runs, text.rstrip("/"))
     known = [one for one in runs if one.federation == federation]
-    found = _of_federation(known, rest) if known else _by_path(runs, text)
-    judged = [one for one in found if one.status != "failed"]
+    found = _of_federation(known, rest) if known else _by_path(runs, text) if paths else []
+    judged = [one for one in found if one.status not in UNJUDGED]
     if judged:
         return judged
     if found:
-        why = 'weft sql "select run, error from run"'
-        raise ReviewError(f"{text}: none of {len(found)} runs could be reviewed; {why} tells why")
+        why = 'weft sql "select run, status, error from run"'
+        raise ReviewError(f"{text}: none of {len(found)} runs was reviewed; {why} tells why")
     if known:
         days = sorted({utc_day(one.start_ns) for one in known})
         raise ReviewError(
@@ -47,6 +51,13 @@ def chosen(runs: Sequence[RunRow], text: str) -> list[RunRow]:
         f"{text}: there is no such federation in the lake (there are: {there}), and no run that was reviewed into it: "
         "`weft review FOLDER` does that"
     )
+
+
+def _divided(runs: Sequence[RunRow], text: str) -> tuple[str, str]:
+    """Federation and the rest; there may be a stroke in the name of a federation, too."""
+    names = {one.federation for one in runs}
+    known = max((one for one in names if f"{text}/".startswith(f"{one}/")), key=len, default="")
+    return (known, text[len(known) + 1 :]) if known else (text.partition("/")[0], "")
 
 
 def _of_federation(runs: Sequence[RunRow], rest: str) -> list[RunRow]:

@@ -29,6 +29,7 @@ from weft.review.compare.figures import (
     SubjectFigures,
     figures_of,
 )
+from weft.review.errors import ReviewError
 from weft.review.kernels.differences import Contrast, Values, adjusted, contrast, independent
 from weft.review.lake.store import Snapshot
 
@@ -124,6 +125,13 @@ def compare(
     found.differences += _beyond_noise(weighed, bounds)
     found.differences.sort(key=_rank)
     return found
+
+
+def apart(names: tuple[str, str], before: Sequence[RunRow], after: Sequence[RunRow]) -> None:
+    """Raises ReviewError where a run is on both sides."""
+    twice = {one.key for one in before} & {one.key for one in after}
+    if twice:
+        raise ReviewError(f"{names[0]} and {names[1]} have {len(twice)} runs in common")
 
 
 def _sides(of: SubjectFigures, before: Sequence[RunRow], after: Sequence[RunRow]) -> tuple[Values, Values]:

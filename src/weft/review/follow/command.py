@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.host.recording.runs import check_run, open_run
+from weft.host.recording.manifest import manifests_of
+from weft.host.recording.runs import check_run, find_runs, open_run
 from weft.host.storage import Place, place_of
 from weft.review.audits.context import Context, Result, plain
 from weft.review.errors import ReviewError
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
 LINE = 10.0  # seconds between two lines of progress that stay
 
 Say = Callable[[str], None]
+Note = Callable[[Mapping[str, RunStanding]], None]
+"""Of all runs, by address, how far each has come; again and again."""
+Keeper = Callable[[], Callable[[Context, Review], None]]
+"""When a run has ended: what is to be done with its review."""
+
+
+def _keep_nothing() -> Callable[[Context, Review], None]:
+    return lambda context, found: None
 
 
 def follow(
@@ -36,6 +45,8 @@ def follow(
     advice: bool = True,
     evidence: bool = False,
     checkpoint: Path | None = None,
+    note: Note = lambda standings: None,
+    keeper: Keeper = _keep_nothing,
 ) -> Review:
     """Follow a run until it has ended, then review it; until Ctrl-C, and then what was found so far.
 
@@ -43,18 +54,20 @@ def follow(
     """
     _check_master(master)
     run = check_run(path)
-    rows = 0
+    check_manifests(run)
     with given_session(session, Profile(master), say) as spark:
-        streaming = Streaming(spark, [run], orders, lambda _, found: tell(found), checkpoint)
+        streaming = Streaming(
+            spark, [run], orders, lambda _, found: tell(found), checkpoint, witnesses=witnesses
+        )
         try:
             with streaming:
-                watch(streaming, say, [run.address])
+                watch(streaming, say, [run.address], note=note)
         except KeyboardInterrupt:
             say("stopped\n")
             return _so_far(run, streaming.standings().get(run.address), witnesses)
         rows = streaming.standings()[run.address].told.rows
         say(f"the run has ended, after {rows:,} rows; reviewing the whole of it\n")
-        return review(run, master, say, witnesses, orders, spark, advice, evidence)
+        return review(run, master, say, witnesses, orders, spark, advice, evidence, also=keeper())
 
 
 def follow_all(
@@ -66,17 +79,22 @@ def follow_all(
     orders: Sequence[str] = Context.orders,
     session: SparkSession | None = None,
     checkpoint: Path | None = None,
+    note: Note = lambda standings: None,
+    witnesses: int = 20,
 ) -> dict[str, RunStanding]:
     """Follow all runs below these folders that are being recorded, or will be, until Ctrl-C; returns how far each came.
 
-    `tell` and `ended` are given the address of the run; `ended` once, when all of its nodes have ended and were judged.
+    `tell` and `ended` are given the address of the run; `ended` when all of its nodes have ended and were judged, and once more
+    if one of them began again and has ended again.
     """
     _check_master(master)
+    tops = list(map(place_of, places))
+    _check_folders(tops)
     with given_session(session, Profile(master), say) as spark:
-        streaming = Streaming(spark, list(map(place_of, places)), orders, tell, checkpoint, True)
+        streaming = Streaming(spark, tops, orders, tell, checkpoint, True, witnesses)
         try:
             with streaming:
-                watch(streaming, say, None, ended)
+                watch(streaming, say, None, ended, note, _PassedOver(tops, say).look)
         except KeyboardInterrupt:
             say("stopped\n")
     return streaming.standings()
@@ -89,26 +107,71 @@ def _check_master(master: str) -> None:
         )
 
 
+def _check_folders(tops: Sequence[Place]) -> None:
+    """In a store a folder is there as soon as a file is, and not before."""
+    for top in tops:
+        if top.local is not None and not top.is_folder():
+            raise ReviewError(f"{top}: there is no such folder; `weft runs` lists what is recorded")
+
+
+def check_manifests(run: Place) -> None:
+    """Raises an error of a run that nobody can follow."""
+    from weft.review.spark.manifest_stream import without_manifests
+
+    if without_manifests(run):
+        raise ReviewError(
+            f"{run} has no manifests, so it cannot be followed: an earlier version of Weft records it, or they were not copied "
+            f"with it. When it has ended, review it: weft review {run}"
+        )
+
+
+class _PassedOver:
+    """Runs without manifests are named, each once."""
+
+    def __init__(self, tops: Sequence[Place], say: Say) -> None:
+        self._tops, self._say = tops, say
+        self._looked: set[Place] = set()
+
+    def look(self) -> None:
+        from weft.review.spark.manifest_stream import without_manifests
+
+        for run in (run for top in self._tops for run in find_runs(top) if run not in self._looked):
+            if manifests_of(run):
+                self._looked.add(run)
+            elif without_manifests(run):
+                self._looked.add(run)
+                self._say(
+                    f"not followed: {run} has no manifests; `weft review` looks at it when it has ended\n"
+                )
+
+
 def watch(
     streaming: Streaming,
     say: Say,
     until: Sequence[str] | None,
     ended: Callable[[str], None] = lambda run: None,
+    note: Note = lambda standings: None,
+    look: Callable[[], None] = lambda: None,
 ) -> None:
-    """Until these runs have ended; None: for ever."""
-    began, lines = time.monotonic(), 1
+    """Until these runs have ended; None: for ever.  `look` is called now and then."""
+    began, lines = time.monotonic(), 0
     over: set[str] = set()
     while until is None or not over.issuperset(until):
         streaming.wait()
         standings = streaming.standings()
+        note(standings)
         for run, one in standings.items():
-            if one.told.over and run not in over:
+            if not one.told.over:
+                over.discard(run)
+            elif run not in over:
                 over.add(run)
                 ended(run)
         seconds = time.monotonic() - began
         stays = seconds >= lines * LINE
-        lines += stays
-        say(standing(standings, seconds) + "\n" * stays)
+        if stays:
+            look()
+            lines += 1
+        say(standing(standings, seconds) + "\n" * (stays and lines > 1))
 
 
 def standing(standings: dict[str, RunStanding], seconds: float) -> str:
@@ -140,7 +203,7 @@ def _so_far(run: Place, known: RunStanding | None, witnesses: int) -> Review:
     )
     found = Review(str(run), rows, opened.dropped, (*notes_of(opened), stopped))
     for name in AUDITS:
-        shown = [] if known is None else known.shown.get(name, [])
+        shown = [] if known is None else known.told.shown.get(name, [])
         told = [plain(one, "audit") for one in shown[:witnesses]]
         unsure = known.told.unsure if known is not None and name == "delivery" else 0
         count = 0 if known is None else known.told.violations.get(name, 0)

@@ -33,6 +33,9 @@ FOUND = "run string, kind string, told string"
 FINDING, STANDING = "finding", "standing"
 KEPT = "history binary"
 AGAIN_MS = 500  # until a run of which nothing came is looked at again
+AGAIN_OVER_MS = (
+    30_000  # one that is over; at once, by whoever goes on after a restart: nobody may have reviewed it yet
+)
 
 _KNOWN: dict[str, Knowing] = {}
 """What this process knows of runs."""
@@ -45,9 +48,9 @@ def snapshots_of(folder: Place, run: str) -> Place:
 class RunProcessor(StatefulProcessor):  # type: ignore[misc]
     """Keyed by the address of the run."""
 
-    def __init__(self, orders: tuple[str, ...], folder: str) -> None:
+    def __init__(self, orders: tuple[str, ...], witnesses: int, folder: str) -> None:
         """`folder`: where snapshots lie."""
-        self._orders, self._folder = orders, folder
+        self._orders, self._witnesses, self._folder = orders, witnesses, folder
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
@@ -74,20 +77,27 @@ class RunProcessor(StatefulProcessor):  # type: ignore[misc]
 
     def _judge(self, run: str, lines: list[ReadLine], times: TimerValues) -> Iterator[Row]:
         now = time.time_ns()
-        live = LiveRun(self._history(run, now), snapshots_of(place_of(self._folder), run), _KNOWN)
-        for finding in live.go_on(lines, now):
-            yield Row(run=run, kind=FINDING, told=json.dumps(finding))
-        self._kept.update((pickle.dumps(live.history),))
-        standing = live.told()
-        if not standing.over:
-            self._handle.registerTimer(times.getCurrentProcessingTimeInMs() + AGAIN_MS)
+        history = self._history(run, now)
+        standing = history.over
+        if standing is None or lines:
+            live = LiveRun(history, snapshots_of(place_of(self._folder), run), _KNOWN)
+            for finding in live.go_on(lines, now):
+                yield Row(run=run, kind=FINDING, told=json.dumps(finding))
+            standing = live.told()
+            history.over = standing if standing.over else None
+            if standing.over:
+                del _KNOWN[run]
+            self._kept.update((pickle.dumps(history),))
+        pause = AGAIN_OVER_MS if standing.over else AGAIN_MS
+        self._handle.registerTimer(times.getCurrentProcessingTimeInMs() + pause)
         yield Row(run=run, kind=STANDING, told=json.dumps(standing._asdict()))
 
     def _history(self, run: str, now: int) -> RunHistory:
         if self._kept.exists():
             kept: RunHistory = pickle.loads(self._kept.get()[0])
             return kept
-        return RunHistory(run, time_column_of(_info(place_of(run))), self._orders, now)
+        time_column = time_column_of(_info(place_of(run)))
+        return RunHistory(run, time_column, self._orders, now, witnesses=self._witnesses)
 
     def close(self) -> None:
         """Nothing is open."""

@@ -92,6 +92,7 @@ class LogScan:
         self._sent: dict[Key, _Sent | None] = {}
         self._complete: deque[Key] = deque()
         self._awaited: dict[Key, list[int]] = {}
+        self._to_be_sent: set[Key] = set()  # by processes that wait, when the end came
         self._brought: list[Key] = []  # the message of each delivery that counted
         self._late: list[LateMessage] = []
         if start is not None:
@@ -152,13 +153,14 @@ class LogScan:
     def end(self) -> list[LateMessage]:
         """What still waits goes on without what it waits for."""
         self._late = []
+        every = self._processes.values()
+        self._to_be_sent = {row[2:4] for process in every for row in process.waiting if row[0]}
         while True:
-            held = [process for process in self._processes.values() if process.waiting]
+            held = [process for process in every if process.waiting]
             if not held:
                 return self._late
             # Whoever waits for something that somebody has still to send waits on.
-            sends = {(row[2], row[3]) for process in held for row in process.waiting if row[0]}
-            lost = (process for process in held if process.waiting[0][2:4] not in sends)
+            lost = (process for process in held if process.waiting[0][2:4] not in self._to_be_sent)
             self._give_up(next(lost, held[0]))
 
     def _process(self, who: int) -> _ScannedProcess:
@@ -234,6 +236,7 @@ class LogScan:
         if process.snapshot is None:
             process.snapshot = process.vector.copy()
         self._sent[key] = _Sent(key, process.snapshot, many)
+        self._to_be_sent.discard(key)
         if not many:
             self._completed(key)
 

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LAKE_VERSION = 1
+FAILED, FOLLOWING = "failed", "following"
+UNJUDGED = (FAILED, FOLLOWING)
+"""Of runs whose figures are none to compare with."""
 
 
 class TableColumn(NamedTuple):
@@ -82,7 +85,11 @@ RUN = LakeTable(
     "a run that was reviewed, or could not be",
     (
         _text("path", "where it lay when it was reviewed"),
-        _text("status", "ok, violated, inconclusive, or failed (it could not be reviewed, see `error`)"),
+        _text(
+            "status",
+            "ok, violated, inconclusive, failed (it could not be reviewed, see `error`), or following (it is being written, and "
+            "`weft review --follow` has found this so far; or was stopped, or killed)",
+        ),
         _text("error", "why it could not be reviewed"),
         _count("start_ns", "when it began, since 1970", "ns"),
         _real("seconds", "from then to its last row", "s"),
@@ -115,7 +122,7 @@ AUDIT = LakeTable(
     "an audit of a run",
     (
         _text("audit", "causal, time, interest, delivery or deadlines"),
-        _text("status", "ok, violated, unsure or failed"),
+        _text("status", "ok, violated, unsure or failed; following: nothing was found so far"),
         _count("violations", "what is wrong"),
         _count("unsure", "what would be, were rows not missing or doubtful"),
         _count("shown", "how many of the violations are in table `violation`"),

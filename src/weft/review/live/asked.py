@@ -7,9 +7,10 @@ belongs to them has been read, and sends and arrivals are kept for a while, for 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from weft.review.audits import pick
 from weft.review.audits.context import RecordedMember, plain
@@ -27,6 +28,7 @@ from weft.review.audits.near import KINDS, as_rows
 from weft.review.audits.survey import MemberStay
 from weft.review.kernels import arrow
 from weft.review.kernels.records import Violation
+from weft.review.kernels.sums import hashed
 from weft.review.live.addressing import Addressing
 from weft.review.live.columns import WaitingRows
 from weft.review.live.frontier import Frontier
@@ -46,6 +48,15 @@ AUDITS = {
 CERTAIN = (OTHER_TIME, AFTER_RESIGNATION, TWICE)  # rows that are missing do not make it so
 
 
+class _KnownRows(NamedTuple):
+    """Rows that were looked at together."""
+
+    table: pa.Table
+    key: pa.Array
+    """By row a hash of its message: those of another message with the same do no harm."""
+    last_ns: int
+
+
 class Asked:
     def __init__(
         self, time_column: str, frontier: Frontier, members: Members, addressing: Addressing
@@ -53,13 +64,13 @@ class Asked:
         self._time_column = time_column
         self._frontier, self._members, self._addressing = frontier, members, addressing
         self._waiting = WaitingRows()
-        self._known: list[pa.Table] = []  # tables of rows that have been looked at, the oldest first
+        self._known: list[_KnownRows] = []  # that have been looked at, the oldest first
         self._told: dict[tuple[object, ...], None] = {}
         self.unsure = 0
 
     @property
     def rows(self) -> int:
-        return self._waiting.rows + sum(len(table) for table in self._known)
+        return self._waiting.rows + sum(len(one.table) for one in self._known)
 
     def feed(self, table: pa.Table) -> None:
         rows = pick.messages(table, *KINDS)
@@ -72,14 +83,14 @@ class Asked:
         ready = self._waiting.take("epoch_ns", before - SETTLED - self._frontier.clocks_differ)
         if ready is None:
             return
-        self._known.append(ready)
-        whole = pa.concat_tables(self._known)
-        source, message = (arrow.numbers(whole, name) for name in ("source", "message"))
-        key = np.stack((source, message), axis=1).view("i8,i8").ravel()
-        concerned = np.isin(key, key[len(whole) - len(ready) :])
-        for row in Judged(self._judge(), whole.filter(concerned).combine_chunks()).as_sent():
+        key = hashed(*(arrow.numbers(ready, name) for name in ("source", "message")))
+        last = int(arrow.numbers(ready, "epoch_ns").max())
+        self._known.append(_KnownRows(ready, pa.array(key), last))
+        asked = pc.unique(self._known[-1].key)
+        concerned = [one.table.filter(pc.is_in(one.key, value_set=asked)) for one in self._known]
+        for row in Judged(self._judge(), pa.concat_tables(concerned).combine_chunks()).as_sent():
             yield from self._finding(row)
-        self._forget(int(arrow.numbers(ready, "epoch_ns").max()) - KEPT)
+        self._forget(last - KEPT)
 
     def _judge(self) -> Known:
         members = {
@@ -105,7 +116,6 @@ class Asked:
 
     def _forget(self, until: int) -> None:
         while self._known and (
-            int(arrow.numbers(self._known[0], "epoch_ns").max()) < until
-            or sum(len(table) for table in self._known) > MOST
+            self._known[0].last_ns < until or sum(len(one.table) for one in self._known) > MOST
         ):
             del self._known[0]

@@ -27,18 +27,23 @@ COLUMNS = (
     "lookahead_float", "vector_of", "vector", "transport", "region", "dimensions", "lower", "upper", "boxes",
     "operation", "priority", "deadline_ns",
 )  # fmt: skip
+SHOWN = 20  # findings of an audit that are kept to be shown; all are told, and counted
 LATE_KEYS = 1_000_000  # late deliveries that are remembered, so that none is told twice
 
 
 class Following:
     """`feed` it tables with `COLUMNS`, of each node in order; it returns findings: what a witness says, and `audit`."""
 
-    def __init__(self, time_column: str, orders: Sequence[str], began: int = 0) -> None:
-        """`began`: now, on the wall clock."""
+    def __init__(
+        self, time_column: str, orders: Sequence[str], began: int = 0, witnesses: int = SHOWN
+    ) -> None:
+        """`began`: now, on the wall clock.  `witnesses`: findings of each audit that are kept to be shown."""
         self.frontier = Frontier(began)
         self.rows = 0
         self.newest_ns = 0  # the time of the newest row
         self.counts: dict[str, int] = {}
+        self.shown: dict[str, list[Violation]] = {}
+        self._witnesses = witnesses
         self._orders = tuple(orders)
         self._members = Members(time_column)
         self._handovers = Handovers(time_column, self.frontier, self._members)
@@ -99,7 +104,10 @@ class Following:
 
     def _counted(self, found: list[Violation]) -> list[Violation]:
         for finding in found:
-            self.counts[finding["audit"]] = self.counts.get(finding["audit"], 0) + 1
+            audit = finding["audit"]
+            self.counts[audit] = self.counts.get(audit, 0) + 1
+            if self.counts[audit] <= self._witnesses:
+                self.shown.setdefault(audit, []).append(finding)
         return found
 
     def _named(self, before: int) -> Iterator[Violation]:
@@ -121,6 +129,11 @@ class Following:
             named["after_class"], named["after_order"] = after
             if (named["order"] or self._orders[0]) in self._orders:
                 yield plain(named)
+
+    @property
+    def federates(self) -> dict[int, str]:
+        """Names, of those that joined while it was recorded."""
+        return self._members.names
 
     @property
     def unsure(self) -> int:

@@ -70,15 +70,25 @@ class Frontier:
         """The node has written all that happened there until then, and it was read."""
         self.read[node] = max(self.read.get(node, 0), until)
 
-    def look(self, now: int, unread: Collection[str] = ()) -> None:
-        """Who is taken for crashed at this time of the wall clock?  Nobody of whom there is still something to be read."""
+    def look(self, now: int, unread: Collection[str] = (), patience: int = SILENT) -> None:
+        """Who is taken for crashed at this time of the wall clock?  Nobody of whom there is still something to be read.
+
+        `patience`: for so long (ns) a node may tell nothing.
+        """
         self.crashed = {
             node
             for node, at in self.read.items()
-            if node not in self.ended and node not in unread and now - max(at, self._began) > SILENT
+            if node not in self.ended and node not in unread and now - max(at, self._began) > patience
         }
         latest = max(self.read.values(), default=0)
-        self.deserted = set(self.read) <= self.crashed and now - max(latest, self._began) > DESERTED
+        self.deserted = (
+            set(self.read) <= self.crashed and now - max(latest, self._began) > DESERTED + patience - SILENT
+        )
+
+    @property
+    def standing(self) -> tuple[object, ...]:
+        """All that `expect`, `say` and `look` may change."""
+        return dict(self.read), set(self.crashed), self.deserted
 
     def ended_in_order(self, node: str) -> bool:
         """With all that was under way to it: a restore ends a run in the middle."""

@@ -11,25 +11,27 @@ and tells nothing twice: what a history that was gone through before led to was 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import pickle
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import unquote
 
 import pyarrow as pa
 
-from weft.host.recording.files import idle_name
+from weft.host.recording.files import idle_until
 from weft.host.recording.manifest import ListedFile, manifests_of
 from weft.host.recording.row_files import RowFile, read_rows
-from weft.host.storage import Place, place_of
+from weft.host.recording.upload import pause_after
+from weft.host.storage import Place, StoredEntry, place_of
 from weft.review.kernels.records import Violation
-from weft.review.live.following import COLUMNS, Following
+from weft.review.live import frontier
+from weft.review.live.following import COLUMNS, SHOWN, Following
 
 SNAPSHOT_ROWS = 400_000  # that may have to be read again; a snapshot is written after as many
+SNAPSHOT_EVENTS = 2_000  # likewise, of a run in which little happens
 SNAPSHOTS = 3  # that are kept: what was not committed begins at an earlier one
 BEGIN = "begin"
 """The token of the history before its first event."""
@@ -54,6 +56,8 @@ class LiveEvent(NamedTuple):
     """Nodes whose rows are all in files, and up to when."""
     unread: frozenset[str]
     """Nodes of which something has been written that is not among the lines yet."""
+    patience: int
+    """How long a node may tell nothing before it is taken for crashed, ns."""
 
 
 @dataclass
@@ -77,6 +81,10 @@ class RunHistory:
     """Of all files since the snapshot."""
     read: dict[str, int] = field(default_factory=dict)
     """By manifest, bytes."""
+    witnesses: int = SHOWN
+    """Findings of each audit that are kept to be shown."""
+    over: Told | None = None
+    """If the run is over: what was told then.  Nobody need know more of it, unless a node begins again."""
 
     @property
     def last(self) -> str:
@@ -93,6 +101,11 @@ class Told(NamedTuple):
     violations: dict[str, int]
     silent: list[str]
     over: bool
+    nodes: list[str]
+    shown: dict[str, list[Violation]]
+    """By audit the first of its findings."""
+    federates: dict[str, str]
+    """By number, as text, their names."""
 
 
 def node_of(manifest: str) -> str:
@@ -140,7 +153,7 @@ class LiveRun:
         if history.snapshot:
             found: Following = pickle.loads((self._folder / history.snapshot).read())
             return found
-        return Following(history.time_column, history.orders, history.began)
+        return Following(history.time_column, history.orders, history.began, history.witnesses)
 
     def go_on(self, lines: Sequence[ReadLine], now: int) -> list[Violation]:
         """Lines that are new, those of each manifest in order; returns what is found."""
@@ -148,38 +161,42 @@ class LiveRun:
         for line in lines:
             history.read[line.manifest] = max(line.end, history.read.get(line.manifest, 0))
         event = LiveEvent(secrets.token_hex(8), now, tuple(lines), *self._looked())
+        before = self.following.frontier.standing
         found = self._apply(event)
-        history.events.append(event)
+        if lines or found or self.following.frontier.standing != before:  # else it has changed nothing
+            history.events.append(event)
         history.rows += sum(file.rows for file in _files(event))
-        if history.rows >= SNAPSHOT_ROWS:
+        if history.rows >= SNAPSHOT_ROWS or len(history.events) >= SNAPSHOT_EVENTS:
             self._keep()
         self._known[history.run] = Knowing(history.last, self.following)
         return found
 
-    def _looked(self) -> tuple[tuple[tuple[str, int], ...], frozenset[str]]:
+    def _looked(self) -> tuple[tuple[tuple[str, int], ...], frozenset[str], int]:
         """What nodes say holds for files that were there when they said it: so these are looked for afterwards."""
-        names = set(self.history.read)
-        said = {}
-        for node in {node_of(name) for name in names}:
-            with contextlib.suppress(OSError):
-                said[node] = (self._run / idle_name(node)).entry().mtime_ns
+        said = {node: idle_until(self._run, node) for node in sorted(map(node_of, self.history.read))}
         there = manifests_of(self._run)
         unread = {node_of(name) for name, one in there.items() if one.bytes > self.history.read.get(name, 0)}
-        return tuple((node, at) for node, at in sorted(said.items()) if node not in unread), frozenset(unread)
+        idle = tuple((node, at) for node, at in said.items() if at is not None and node not in unread)
+        return idle, frozenset(unread), self._patience(there)
+
+    def _patience(self, there: Mapping[str, StoredEntry]) -> int:
+        """What lies in a store comes there later, and in larger steps."""
+        if self._run.local is not None:
+            return frontier.SILENT
+        wait = pause_after(sum(one.bytes for one in there.values()))
+        return 2 * frontier.SILENT + int(2e9 * wait)
 
     def _apply(self, event: LiveEvent) -> list[Violation]:
-        following, frontier = self.following, self.following.frontier
-        frontier.expect({*event.unread, *(node_of(line.manifest) for line in event.lines)})
+        following, known = self.following, self.following.frontier
+        known.expect({*event.unread, *(node_of(line.manifest) for line in event.lines)})
         found: list[Violation] = []
         tables = [self._read(node, file) for node, file in _files_by_node(event)]
         if tables:
             found = following.feed(pa.concat_tables(tables).combine_chunks())
         for node, until in event.idle:
-            frontier.say(node, until)
-        frontier.ended |= {
-            node_of(line.manifest) for line in event.lines if "end_ns" in json.loads(line.text)
-        }
-        frontier.look(event.now, event.unread)
+            known.say(node, until)
+        known.ended |= {node_of(line.manifest) for line in event.lines if "end_ns" in json.loads(line.text)}
+        known.look(event.now, event.unread, event.patience)
         return found + following.idle()
 
     def _read(self, node: str, file: ListedFile) -> pa.Table:
@@ -201,15 +218,18 @@ class LiveRun:
         history.snapshot, history.base, history.events, history.rows = name, history.last, [], 0
 
     def told(self) -> Told:
-        following, frontier = self.following, self.following.frontier
-        over = frontier.ended | frontier.crashed
-        is_over = frontier.deserted or (bool(frontier.ended) and all(node in over for node in frontier.read))
+        following, known = self.following, self.following.frontier
+        over = known.ended | known.crashed
+        is_over = known.deserted or (bool(known.ended) and all(node in over for node in known.read))
         return Told(
             following.rows,
             following.newest_ns,
             following.waiting,
             following.unsure,
             dict(following.counts),
-            sorted(frontier.crashed),
+            sorted(known.crashed),
             is_over,
+            sorted(known.read),
+            {audit: list(found) for audit, found in following.shown.items()},
+            {str(number): name for number, name in following.federates.items()},
         )

@@ -30,6 +30,7 @@ class Members:
         self.granted: dict[int, float] = {}
         # The last message before the recording began, of who was joined.
         self.sent_before: dict[int, int] = {}
+        self.names: dict[int, str] = {}
         self.joined_before: int | None = None  # the last federate that had joined when the recording began
         self.doubtful: set[int] = set()  # were granted more than they should: their grants show nothing
         self._moves: dict[int, array[int]] = {}
@@ -52,7 +53,8 @@ class Members:
                 self.left_at.setdefault(row["federate"], row["seq"])
         for number in arrow.numbers(pick.of_kinds(table, "start"), "source").tolist():
             self.joined_before = number if self.joined_before is None else min(number, self.joined_before)
-        joins = pick.of_kinds(table, "join").select(["federate", "message"]).to_pylist()
+        joins = pick.of_kinds(table, "join").select(["federate", "message", "name"]).to_pylist()
+        self.names |= {row["federate"]: row["name"] for row in joins if row["name"]}
         self.sent_before |= {row["federate"]: row["message"] for row in joins if row["message"]}
         settled = pick.of_kinds(table, "grant", "resign", "lost")
         self._waiting.add(settled.select(["kind", "federate", "epoch_ns", self._time_column]))

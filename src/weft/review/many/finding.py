@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from weft.host.processes import is_alive
-from weft.host.recording.files import RUN_FILE, NodeInfo, RunInfo, folder_name
+from weft.host.recording.files import IDLE, RUN_FILE, NodeInfo, RunInfo, folder_name
 from weft.host.recording.manifest import FOLDER as MANIFESTS
 from weft.host.recording.manifest import read_manifest
 from weft.host.recording.runs import find_runs
@@ -22,7 +22,7 @@ from weft.host.storage import Place, StoredEntry, place_of
 from weft.model.json_types import JsonObject
 from weft.review.errors import ReviewError
 
-ROWS, NODES, IDLE = "rows", "nodes", ".idle"
+ROWS, NODES = "rows", "nodes"
 BYTES_PER_ROW, BYTES_PER_FILE = 25, 8000  # where nobody says how many rows there are
 QUIET = 900.0  # seconds after which a run of another machine that has not ended is taken for cut off
 LAKE = "lake"
@@ -78,6 +78,18 @@ def _top(run: FoundRun, named: frozenset[Place]) -> Place:
     return below.parent if is_of_federation else below
 
 
+def identified(place: Place) -> tuple[str, int]:
+    """Federation and start of a run that is being written, by which `look` knows it, too."""
+    info = cast("RunInfo", _json(place / RUN_FILE))
+    return _identity(place, info, ())
+
+
+def _identity(place: Place, info: RunInfo, nodes: Iterable[NodeInfo]) -> tuple[str, int]:
+    began = [int(one.get("began_ns") or 0) for one in nodes]
+    federation = str(info.get("federation") or place.parent.name)
+    return federation, int(info.get("start_ns") or min(began, default=0))
+
+
 def look(place: Place, now: float | None = None) -> FoundRun:
     """Raises nothing for what is torn or missing: whoever reviews it will say so."""
     files = [entry for entry in place.files() if not entry.place.name.startswith(".")]
@@ -87,11 +99,9 @@ def look(place: Place, now: float | None = None) -> FoundRun:
         for entry in files
         if _room(place, entry) == NODES and entry.place.suffix == ".json"
     ]
-    began = [int(one.get("began_ns") or 0) for one in nodes]
     return FoundRun(
         place,
-        str(info.get("federation") or place.parent.name),
-        int(info.get("start_ns") or min(began, default=0)),
+        *_identity(place, info, nodes),
         _state(place, files),
         _rows(place, files, nodes),
         _going_on(place, files, nodes, time.time() if now is None else now),

@@ -16,7 +16,8 @@ from weft.review.advice.advice import advise_run
 from weft.review.audits.context import Context
 from weft.review.errors import reason
 from weft.review.kernels import arrow
-from weft.review.many.rows import FAILED, RunKey, failed_tables, tables_of
+from weft.review.lake.schema import FAILED
+from weft.review.many.rows import RunKey, failed_tables, tables_of
 from weft.review.review import Review, leave_out, run_audits, verify
 from weft.review.spark.reading import open_for_review, read_rows
 from weft.review.spark.tasks import DamagedFile

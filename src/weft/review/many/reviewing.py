@@ -22,7 +22,7 @@ import weft
 from weft.host.storage import Place
 from weft.recorder import VERSION
 from weft.review.errors import ReviewError, reason
-from weft.review.lake.schema import LAKE_VERSION
+from weft.review.lake.schema import FAILED, LAKE_VERSION
 from weft.review.lake.store import Snapshot, Tables
 from weft.review.many.finding import FoundRun
 from weft.review.many.judging import (
@@ -35,7 +35,7 @@ from weft.review.many.judging import (
     judge_task,
     judged_of,
 )
-from weft.review.many.rows import FAILED, RunKey, together
+from weft.review.many.rows import RunKey, together
 from weft.review.spark.session import LOCAL, SMALL_RUN, Profile, given_session
 from weft.review.spark.tasks import spread
 

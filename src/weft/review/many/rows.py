@@ -18,7 +18,7 @@ from weft.recorder import VERSION
 from weft.review.advice.told import AdviceData
 from weft.review.audits.context import Context, Result
 from weft.review.kernels.records import Violation
-from weft.review.lake.schema import LAKE_VERSION, TABLES, table_schema
+from weft.review.lake.schema import FAILED, LAKE_VERSION, TABLES, table_schema
 from weft.review.many.measure import RunFlows, measured
 from weft.review.many.witnesses import witness_rows
 from weft.review.quality import CLOCK, GAP, NOTE, WRONG
@@ -26,7 +26,6 @@ from weft.review.review import Review
 
 Row = dict[str, object]
 Names = Mapping[int, str]
-FAILED = "failed"
 MOST_TEXT = 2000
 
 
@@ -54,12 +53,12 @@ class RunKey:
 def tables_of(key: RunKey, context: Context, found: Review, seconds: float) -> dict[str, pa.Table]:
     """All tables, each with the rows of this run."""
     flow = measured(context)
-    violations = _violations(found, flow.names)
+    wrong = violations({audit: one.witnesses for audit, one in found.audits.items()}, flow.names)
     made: dict[str, pa.Table | list[Row]] = {
         "run": [_run_row(key, context, found, flow, seconds)],
         "audit": _audits(found),
-        "violation": violations,
-        "witness": witness_rows(context, violations, flow.names),
+        "violation": wrong,
+        "witness": witness_rows(context, wrong, flow.names),
         "unsure": _unsure(found),
         "traffic": _named(flow.traffic, flow.names),
         "latency": _named(flow.latency, flow.names),
@@ -67,13 +66,13 @@ def tables_of(key: RunKey, context: Context, found: Review, seconds: float) -> d
         "advice": _advice(found.advice),
         "data_quality": _data_quality(found),
     }
-    return {name: _table(name, rows, key) for name, rows in made.items()}
+    return {name: as_table(name, rows, key) for name, rows in made.items()}
 
 
 def failed_tables(key: RunKey, why: str, seconds: float) -> dict[str, pa.Table]:
     """Of a run that could not be reviewed: one row says so."""
-    row = _always(key, seconds) | {"status": FAILED, "error": why[:MOST_TEXT]}
-    return {name: _table(name, [row] if name == "run" else [], key) for name in TABLES}
+    row = always(key, seconds) | {"status": FAILED, "error": why[:MOST_TEXT]}
+    return {name: as_table(name, [row] if name == "run" else [], key) for name in TABLES}
 
 
 def together(many: Iterable[Mapping[str, pa.Table]]) -> dict[str, pa.Table]:
@@ -83,7 +82,7 @@ def together(many: Iterable[Mapping[str, pa.Table]]) -> dict[str, pa.Table]:
     return {name: pa.concat_tables(empty[name] + [one[name] for one in listed]) for name in TABLES}
 
 
-def _table(name: str, rows: pa.Table | Sequence[Row], key: RunKey) -> pa.Table:
+def as_table(name: str, rows: pa.Table | Sequence[Row], key: RunKey) -> pa.Table:
     """With the columns by which every table begins, and nulls for what is not given."""
     schema = table_schema(name)
     if not isinstance(rows, pa.Table):
@@ -100,7 +99,7 @@ def _table(name: str, rows: pa.Table | Sequence[Row], key: RunKey) -> pa.Table:
 # The run
 
 
-def _always(key: RunKey, seconds: float) -> Row:
+def always(key: RunKey, seconds: float) -> Row:
     return {
         "path": key.path,
         "start_ns": key.start_ns,
@@ -118,7 +117,7 @@ def _always(key: RunKey, seconds: float) -> Row:
 def _run_row(key: RunKey, context: Context, found: Review, flow: RunFlows, seconds: float) -> Row:
     run = context.opened.run
     sums = _sums(flow.traffic)
-    return _always(key, seconds) | {
+    return always(key, seconds) | {
         "status": found.status,
         "seconds": round(max(0, flow.last_ns - run.start_ns) / 1e9, 3),
         "state": run.state,
@@ -174,13 +173,14 @@ def _audits(found: Review) -> list[Row]:
     ]
 
 
-def _violations(found: Review, names: Names) -> list[Row]:
+def violations(found: Mapping[str, Sequence[Violation]], names: Names) -> list[Row]:
+    """Of witnesses, by audit."""
     wanted = {column.name for column in TABLES["violation"].own}
-    rows = []
-    for audit, result in found.audits.items():
-        for number, witness in enumerate(result.witnesses, 1):
-            rows.append(_violation(audit, number, witness, wanted, names))
-    return rows
+    return [
+        _violation(audit, number, witness, wanted, names)
+        for audit, witnesses in found.items()
+        for number, witness in enumerate(witnesses, 1)
+    ]
 
 
 def _violation(audit: str, number: int, witness: Violation, wanted: set[str], names: Names) -> Row:

@@ -107,7 +107,7 @@ VIEWS = (
         """WITH runs AS (
             SELECT federation, "date", run, start_ns,
                 lag(run) OVER (PARTITION BY federation ORDER BY start_ns, run) AS run_before
-            FROM run WHERE status <> 'failed'),
+            FROM run WHERE status NOT IN ('failed', 'following')),
         figures AS (
             SELECT federation, run, 'violations' AS what, audit AS subject, CAST(violations AS double) AS figure,
                 CAST(0 AS double) AS least, CAST(1 AS double) AS times FROM audit

@@ -3,13 +3,15 @@
 Rows themselves do not pass through Spark: whoever is given a line opens the file that it names, and reads it by Arrow.  A place
 in the stream is how many bytes of each manifest were read, so what Spark keeps of it says exactly where to go on after a restart.
 
-A folder may have a thousand runs that ended long ago: those that had ended when the following began are left to `weft review`.
+A folder may have a thousand runs that ended long ago: those that had ended when the following began are left to `weft review`,
+and those that end meanwhile are looked at now and then, since a node may begin again.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 
 NAME = "weft-manifests"
 SCHEMA = "run string, manifest string, end bigint, line string"
+LOOK = 1.0  # seconds from one look for new runs to the next …
+LOOK_STORED = 5.0  # … where each look is many requests
+LOOK_AGAIN = 10  # so many looks later, at runs that have ended
 
 Offset = dict[str, dict[str, int]]
 """By address of a run and name of a manifest how many bytes were read."""
@@ -80,31 +85,54 @@ class Runs:
     def __init__(self, places: Sequence[Place], since_ns: int, most: int) -> None:
         self._places, self._since, self._most = places, since_ns, most
         self._over: set[Place] = set()
+        self._found: dict[Place, list[Place]] = {}
+        self._again: dict[Place, float] = {}  # when a place is to be looked at again for runs
+        self._rests: dict[Place, float] = {}  # until when a run that has ended is left alone
+        self._ended: dict[Place, tuple[int, bool]] = {}  # with so many bytes of manifests, whether it has
 
     def following(self, start: Offset) -> Offset:
         """How far one may read now: of each run files of so many bytes, those of its nodes in the order of their times."""
         found = {run: dict(told) for run, told in start.items()}
-        for top in self._places:
-            for run in find_runs(top):
-                if run in self._over:
-                    continue
-                if run.address not in start and has_ended(run, self._since):
-                    self._over.add(run)
-                    continue
+        for run in self._runs():
+            if run.address not in start and has_ended(run, self._since):
+                self._over.add(run)
+            elif time.monotonic() >= self._rests.get(run, 0.0):
                 self._advance(run, found.setdefault(run.address, {}))
         return {run: told for run, told in sorted(found.items()) if told}
 
+    def _runs(self) -> list[Place]:
+        """Those that had not ended when it began."""
+        for top in self._places:
+            if time.monotonic() >= self._again.get(top, 0.0):
+                self._found[top] = find_runs(top)
+                self._again[top] = time.monotonic() + _pause(top)
+        return [run for top in self._places for run in self._found[top] if run not in self._over]
+
+    def _rest_if_over(self, run: Place, size: int) -> None:
+        """Manifests are read once more only when they have grown."""
+        if self._ended.get(run, (-1, False))[0] != size:
+            self._ended[run] = size, has_ended(run, time.time_ns())
+        if self._ended[run][1]:
+            self._rests[run] = time.monotonic() + LOOK_AGAIN * _pause(run)
+
     def _advance(self, run: Place, told: dict[str, int]) -> None:
         fresh = []
-        for name, entry in manifests_of(run).items():
+        there = manifests_of(run)
+        for name, entry in there.items():
             if entry.bytes > told.get(name, 0):
                 fresh += lines_after(run, name, told.get(name, 0))
+        if not fresh:
+            self._rest_if_over(run, sum(entry.bytes for entry in there.values()))
         size = 0
         for line in sorted(fresh, key=lambda line: line.written):
             size += line.bytes
             if size > self._most and size > line.bytes:
                 break
             told[line.manifest] = max(line.end, told.get(line.manifest, 0))
+
+
+def _pause(place: Place) -> float:
+    return LOOK if place.local is not None else LOOK_STORED
 
 
 class ManifestSource(DataSource):  # type: ignore[misc]
@@ -155,6 +183,14 @@ class ManifestReader(DataSourceStreamReader):  # type: ignore[misc]
             for line in lines_after(run, name, begin):
                 if line.end <= end:
                     yield partition.run, name, line.end, line.text
+
+
+def without_manifests(run: Place) -> bool:
+    """Was it recorded by a Weft that wrote none?  What nodes say of themselves comes behind their manifests."""
+    if manifests_of(run):
+        return False
+    told = any(one.place.suffix == ".json" for one in (run / "nodes").entries())
+    return told or (run.local is not None and bool((run / "rows").entries()))
 
 
 def register(session: SparkSession) -> None:
