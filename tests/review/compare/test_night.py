@@ -11,13 +11,13 @@ from review.compare.night import COMMAND, FEDERATION, FIRE, MORE, SLOW, fly, lat
 from weft.cli import main
 
 
-def _night(directory: Path, many: int, slow: int, more: int, lost: int) -> list[str]:
-    """Names of the runs, in order."""
+def _night(directory: Path, seed: int, many: int, slow: int, more: int, lost: int) -> list[str]:
+    """Names of the runs, in order; their seeds begin there."""
     names: list[str] = []
     known: set[str] = set()
     for number in range(many):
         faults = frozenset({SLOW} if number >= slow else ()) | frozenset({MORE} if number >= more else ())
-        fly(directory, number, faults=faults)
+        fly(directory, seed + number, faults=faults)
         run = latest(directory, known)
         known.add(str(run))
         names.append(run.name)
@@ -26,9 +26,9 @@ def _night(directory: Path, many: int, slow: int, more: int, lost: int) -> list[
     return names
 
 
-def _check(tmp_path: Path, capsys: pytest.CaptureFixture[str], many: int) -> None:
+def _check(tmp_path: Path, capsys: pytest.CaptureFixture[str], many: int, seed: int = 0) -> None:
     more, slow, lost = many // 3, many // 2, many * 5 // 6
-    names = _night(tmp_path, many, slow, more, lost)
+    names = _night(tmp_path, seed, many, slow, more, lost)
     assert main(["review", str(tmp_path / FEDERATION)]) == 1
     lake = ["--lake", str(tmp_path / "lake")]
     capsys.readouterr()
@@ -77,5 +77,23 @@ def test_a_short_night(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.soak
-def test_a_whole_night(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _check(tmp_path, capsys, 200)
+@pytest.mark.parametrize("seed", [0, 1000, 2000])
+def test_a_whole_night(tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int) -> None:
+    _check(tmp_path, capsys, 200, seed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(5000, 13000, 1000))
+def test_a_night_in_which_nothing_goes_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int
+) -> None:
+    """Nothing is found, in the order of time, or between the halves of the night."""
+    _night(tmp_path, seed, 36, slow=36, more=36, lost=36)
+    assert main(["review", str(tmp_path / FEDERATION)]) == 0
+    lake = ["--lake", str(tmp_path / "lake")]
+    capsys.readouterr()
+    assert main(["trend", FEDERATION, *lake, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["events"] == []
+    halves = [f"{FEDERATION}/{half}:18" for half in ("first", "last")]
+    assert main(["compare", *halves, *lake, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["differences"] == []
