@@ -31,12 +31,12 @@ def prove(top: Path, seeds: Iterable[int], steps: int = 60) -> None:
             world.stop()
 
 
-def record(folder: Path, steps: int = 200) -> tuple[Path, Path]:
+def record(folder: Path) -> tuple[Path, Path]:
     """Three nodes and five federates, once with each logical time."""
     return (
-        recorded_runs.over_nodes(folder / "mesh", 6, steps=steps, parade=True),
+        recorded_runs.over_nodes(folder / "mesh", 6, steps=200, parade=True),
         recorded_runs.over_nodes(
-            folder / "fabric", 4, steps=steps, time="HLAfloat64Time", fabric=True, parade=True
+            folder / "fabric", 4, steps=200, time="HLAfloat64Time", fabric=True, parade=True
         ),
     )
 
@@ -52,6 +52,8 @@ def plant(top: Path, runs: Sequence[Path], damages: Iterable[Damage], files: Ite
                 rows.write()
                 break
             shutil.rmtree(run.parent)
+        else:
+            raise NoPlace(fault.name)
     for number, bad in enumerate(files):
         bad.do(_copied(top, runs[number % len(runs)], bad.name))
 

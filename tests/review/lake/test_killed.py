@@ -14,6 +14,7 @@ import pytest
 from review.lake import gathered
 from review.lake.results import current
 from review.planted import DAMAGES, FILES
+from support import recorded_runs
 from support.killed_commands import KILLED, EndedCommand, KilledCommands
 from weft.host.recording.runs import open_run
 from weft.host.storage import place_of
@@ -39,10 +40,10 @@ def commands() -> Iterator[KilledCommands]:
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Really recorded runs in many small files: some are right, some have a fault, and a file of one is torn."""
     folder = tmp_path_factory.mktemp("recorded")
-    lone = gathered.record(folder)
+    lone = recorded_runs.over_nodes(folder / "mesh", 6, steps=60)
     gathered.prove(folder / "runs", range(1), steps=40)
     torn = [bad for bad in FILES if bad.name == "a file is torn"]
-    gathered.plant(folder / "runs", lone, DAMAGES[::20], torn)
+    gathered.plant(folder / "runs", [lone], DAMAGES[:2], torn)
     return folder / "runs"
 
 
