@@ -83,7 +83,7 @@ def moments(seed: int, touches: int) -> list[int]:
     return [dice.randrange(1, 1 + max(1, touches // (1 + turn))) for turn in range(FEW)]
 
 
-def deaths(seeds: range, soak: range) -> Any:
+def deaths(seeds: range, soak: range) -> pytest.MarkDecorator:
     several = [*seeds, *(pytest.param(seed, marks=pytest.mark.soak) for seed in soak)]
     return pytest.mark.parametrize("seed", several)
 
