@@ -245,13 +245,14 @@ def _floor(program: Path, role: str) -> Iterator[int]:
 
 @contextlib.contextmanager
 def server(
-    build: str, folder: str, pinned: bool = False, record: bool = False
+    build: str, folder: str, pinned: bool = False, record: str = ""
 ) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """What recording costs is measured apart (`weft bench record`)."""
-    recording = ["--record", "recorded"] if record else ["--no-record"]
+    """What recording costs is measured apart (`weft bench record`).  `record`: where to; what waits for a store stays there."""
+    recording = ["--record", record] if record else ["--no-record"]
+    spool = {"WEFT_RECORD_SPOOL": f"{folder}/spool", "WEFT_RECORD_KEEP_SPOOL": "1"}
     process = subprocess.Popen(
         [sys.executable, "-m", "weft.cli", "serve", "--no-console", "--port", "0", *recording],
-        env=environment(build), cwd=folder,
+        env=environment(build) | spool, cwd=folder,
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, preexec_fn=_pin if pinned else None,
     )  # fmt: skip
     assert process.stdout is not None
@@ -262,7 +263,7 @@ def server(
                 break
     finally:
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)  # it may wait half a minute for a store
 
 
 def role(build: str, role: str, *arguments: Any, pinned: bool = False) -> subprocess.Popen[str]:

@@ -1,7 +1,7 @@
 """What recording costs: the same with and without it, alternately.
 
 * Server: one to one, not waiting for answers, 64-byte interactions, messages a second and the server's CPU for each (its writing
-  thread included).
+  thread included); recorded to a folder, and, where one is named, to a store.
 * Embedded: one to one in one process, messages a second of wall time, for some seconds: the federates never pause.
 * Of both, the share of rows that were dropped because they came faster than they could be written.
 * Writer: how many rows a second it brings to the disk, from books to files.
@@ -32,29 +32,33 @@ ROWS = 400_000
 PART = 32_768  # entries of a batch
 
 
-def served(build: str, recorded: bool) -> dict[str, float]:
+WHERE = {"plain": "", "recorded": "recorded"}
+"""To which place a server records; `stored` is a store that is named."""
+
+
+def served(build: str, name: str, place: str) -> dict[str, float]:
     """Messages a second, and the server's CPU µs for each."""
     with tempfile.TemporaryDirectory() as folder:
-        say(f"{build}: a server, {'recorded' if recorded else 'not recorded'}")
-        with fedpro.server(build, folder, record=recorded) as (process, port):
+        say(f"{build}: a server, {name}")
+        with fedpro.server(build, folder, record=place) as (process, port):
             turns = TIMES * fedpro.MESSAGES[build]
-            writes = partial(_has_written, Path(folder), recorded)
+            writes = partial(_has_written, Path(folder), bool(place))
             rate, cpu = fedpro.throughput(build, process, port, 1, turns, "async", writes)
-        dropped = {"server_dropped": _dropped(Path(folder))} if recorded else {}
-    name = "recorded" if recorded else "plain"
+        dropped = {f"server_{name}_dropped": _dropped(Path(folder))} if place else {}
     return {f"server_{name}_per_s": rate, f"server_{name}_us": cpu, **dropped}
 
 
 def _dropped(folder: Path) -> float:
     """The share of all rows."""
-    runs = [open_run(run) for directory in (folder, folder / "recorded") for run in find_runs(directory)]
+    folders = [folder, folder / "recorded", *folder.glob("spool/*")]
+    runs = [open_run(run) for directory in folders for run in find_runs(directory)]
     dropped = sum(run.dropped for run in runs)
     return dropped / (dropped + sum(run.rows for run in runs))
 
 
 def _has_written(folder: Path, recorded: bool) -> bool:
     """The first rows, of those who joined, are on the disk: what it takes to write is loaded."""
-    return not recorded or any(folder.glob("recorded/**/*.parquet"))
+    return not recorded or any(folder.rglob("*.parquet"))
 
 
 def embedded() -> dict[str, float]:
@@ -76,7 +80,7 @@ def embedded() -> dict[str, float]:
         "embedded_plain_us": min(cpu for _, cpu, _ in plain),
         "embedded_recorded_us": min(cpu for _, cpu, _ in recorded),
         "embedded_writer_us": min(more for _, _, more in recorded),
-        "embedded_dropped": max(dropped),
+        "embedded_recorded_dropped": max(dropped),
     }
 
 

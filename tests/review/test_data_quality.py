@@ -7,6 +7,7 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -19,6 +20,7 @@ from weft.host.storage import place_of
 from weft.recorder import VERSION
 from weft.review import Review, judge
 from weft.review.audits.context import Context
+from weft.review.audits.survey import clock_samples
 from weft.review.quality import CLOCK, FIGURE, GAP, WRONG, Doubt, clocks
 from weft.review.review import run_audits, verify
 from weft.review.spark import checking
@@ -200,3 +202,14 @@ def test_a_clock_that_drifts_is_named(seed: int) -> None:
     assert told is not None
     assert told.severity == CLOCK
     assert abs(dict(told.figures)["drift_ns_per_s"] - 0.05 * SECOND) < 0.01 * SECOND
+
+
+def test_messages_by_which_clocks_are_compared_lie_all_over_a_run() -> None:
+    """Of a run of whatever length: some of the last eighth, which is where a drift is seen best; and few."""
+    numbers = np.arange(1, 1 << 20)
+    chosen = numbers[clock_samples(numbers)]
+    assert chosen[:64].tolist() == [*range(1, 65)]
+    for most in (65, 100, 1000, 4000, 5000, 100_000, len(numbers)):
+        mine = chosen[chosen <= most]
+        assert np.count_nonzero(mine > most * 7 // 8) >= 7
+        assert len(mine) < 64 * (most.bit_length() - 4) + most / 4096

@@ -13,6 +13,11 @@ from weft_benchmarks.runner import COMPILED, PURE, can_run_compiled, load, measu
 
 AIM = 0.9  # of the throughput without recording
 _MODULE = "weft_benchmarks.record"
+SHOWN = (
+    ("server", "recorded", "server, one to one"),
+    ("server", "stored", "… to the store"),
+    ("embedded", "recorded", "embedded, one to one"),
+)
 
 
 def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -22,16 +27,22 @@ def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         "--repeats", type=whole(1), default=3, help="rounds to take the median of (default %(default)s)"
     )
     parser.add_argument("--no-pure", action="store_true", help="leave out the pure build")
+    parser.add_argument(
+        "--store",
+        default="",
+        metavar="ADDRESS",
+        help="a server also records there, as to s3://lake/bench (what it uploads stays there)",
+    )
     parser.set_defaults(func=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    results = measure(arguments.repeats, not arguments.no_pure)
+    results = measure(arguments.repeats, not arguments.no_pure, arguments.store)
     print(json.dumps(results, indent=2) if arguments.json else as_text(results))
     return 0
 
 
-def measure(repeats: int, pure: bool) -> dict[str, Any]:
+def measure(repeats: int, pure: bool, store: str = "") -> dict[str, Any]:
     builds = [COMPILED] if can_run_compiled() else []
     if pure or not builds:
         builds.append(PURE)
@@ -40,14 +51,17 @@ def measure(repeats: int, pure: bool) -> dict[str, Any]:
         samples = []
         for number in range(1, repeats + 1):
             found: dict[str, float] = {}
-            for recorded in (False, True) if number % 2 else (True, False):
-                found.update(record.served(build, recorded))
+            places = record.WHERE | ({"stored": store} if store else {})
+            for name in list(places)[:: 1 if number % 2 else -1]:
+                found.update(record.served(build, name, places[name]))
             for name in ("embedded", "writer"):
                 say(f"{build}: {name}, round {number}/{repeats}")
                 found.update(measure_there(f"{_MODULE}:{name}", build))
             found.pop("compiled", None)
-            for name in ("server", "embedded"):  # of the same round: a machine is not as fast in the next
-                found[f"{name}_ratio"] = found[f"{name}_recorded_per_s"] / found[f"{name}_plain_per_s"]
+            for one, name, _ in SHOWN:  # of the same round: a machine is not as fast in the next
+                if f"{one}_{name}_per_s" in found:
+                    ratio = found[f"{one}_{name}_per_s"] / found[f"{one}_plain_per_s"]
+                    found[f"{one}_{name}_ratio"] = ratio
             samples.append(found)
         figures = medians(samples)
         results["builds"].append({"build": build, **{name: round(one, 3) for name, one in figures.items()}})
@@ -65,9 +79,11 @@ def as_text(results: dict[str, Any]) -> str:
         f"{'build':<10}{'':<22}{'not recorded':>14}{'recorded':>14}{'ratio':>8}   aim {results['aim']:g} or more",
     ]
     for row in results["builds"]:
-        for name, shown in (("server", "server, one to one"), ("embedded", "embedded, one to one")):
-            plain, recorded = row[f"{name}_plain_per_s"], row[f"{name}_recorded_per_s"]
-            ratio, dropped = row[f"{name}_ratio"], row[f"{name}_dropped"]
+        for one, name, shown in SHOWN:
+            if f"{one}_{name}_per_s" not in row:
+                continue
+            plain, recorded = row[f"{one}_plain_per_s"], row[f"{one}_{name}_per_s"]
+            ratio, dropped = row[f"{one}_{name}_ratio"], row[f"{one}_{name}_dropped"]
             figures = f"{plain:>12,.0f}/s{recorded:>12,.0f}/s{ratio:>8.2f}"
             lines.append(f"{row['build']:<10}{shown:<22}{figures}   rows dropped: {dropped:.1%}")
         lines += [

@@ -82,7 +82,7 @@ def _round(build: str, count: int, size: int, record: bool, folder: str) -> Figu
     processes = max(1, min(PROCESSES, count // 2))
     parts = [count // processes + (place < count % processes) for place in range(processes)]
     with contextlib.ExitStack() as stack:
-        server, port = stack.enter_context(fedpro.server(build, folder, record=record))
+        server, port = stack.enter_context(fedpro.server(build, folder, record="recorded" if record else ""))
         say(f"{build}: {count} federates join")
         before, cpu = time.monotonic(), cpu_of(server.pid)
         members = [

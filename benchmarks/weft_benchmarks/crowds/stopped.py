@@ -97,7 +97,7 @@ def _beside(build: str, way: Way, federates: int, kind: str, record: bool) -> Fi
     sent, heard = messages * federates, messages * (federates - 1)
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
-        server, port = stack.enter_context(fedpro.server(build, folder, record=record))
+        server, port = stack.enter_context(fedpro.server(build, folder, record="recorded" if record else ""))
         if kind != ABSENT:
             # It is to hear the messages of all, and to send none.
             stack.enter_context(_further(build, port, sent, way, stop=kind == STOPPED))

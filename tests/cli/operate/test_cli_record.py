@@ -18,6 +18,7 @@ from support.node_processes import wait_until, write_file
 from weft.cli import main
 from weft.fabric import Topology
 from weft.host.recording.runs import Run, find_runs, open_run
+from weft.review import judge
 from weft.wire.codec.packed import fields_of
 
 PATIENCE = (
@@ -221,3 +222,39 @@ def _knows_loss(directory: Path) -> bool:
     (path,) = find_runs(directory)
     kinds = open_run(path).read(["node", "kind"]).to_pylist()
     return any(row["node"] == "S1" and row["kind"] == "link-down" for row in kinds)
+
+
+_WRONG = """
+import sys, time
+if "S2" in sys.orig_argv and "--node" in sys.orig_argv:
+    right, began = time.time_ns, time.monotonic_ns()
+    time.time_ns = lambda: right() + int({ahead} * 1e9 + {gains} * (time.monotonic_ns() - began))
+    time.time = lambda: time.time_ns() / 1e9
+"""
+
+
+@pytest.mark.parametrize(
+    ("ahead", "gains", "said"),
+    [
+        (30.0, 0.0, r"the clock of node 'S2' was (30\.0|29\.9) s ahead of that of 'S1'"),
+        (-30.0, 0.0, r"the clock of node 'S2' was (30\.0|30\.1) s behind that of 'S1'"),
+        (0.0, 2.0, "the clock of node 'S2' was set, or drifts, while the run went on"),
+    ],
+    ids=["ahead", "behind", "drifts"],
+)
+def test_a_node_whose_clock_is_wrong_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ahead: float, gains: float, said: str
+) -> None:
+    """Issue 21, item 2: by what is sent and arrives, both ways; and nothing is taken for a violation."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(_WRONG.format(ahead=ahead, gains=gains))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"), prepend=os.pathsep)
+    mesh = Mesh(tmp_path, 1_000_000, "--record", "kept")
+    try:  # of each file it is asked anew what time it is
+        wait_until(lambda: _has_files(tmp_path / "kept", "S2", 30), "rows of S2 are on the disk", PATIENCE)
+        mesh.stop()
+    finally:
+        mesh.end()
+    (verdict,) = judge(find_runs(tmp_path / "kept"))
+    assert not verdict.findings, str(verdict)
+    assert any(re.search(said, note) for note in verdict.notes), str(verdict)

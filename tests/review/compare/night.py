@@ -99,13 +99,13 @@ def latest(directory: Path, known: set[str]) -> Path:
     return run
 
 
-def night(directory: Path, many: int, slow: int, more: int, lost: int) -> list[str]:
-    """Names of the runs, in order."""
+def night(directory: Path, many: int, slow: int, more: int, lost: int, seed: int = 0) -> list[str]:
+    """Names of the runs, in order; their seeds begin there."""
     names: list[str] = []
     known: set[str] = set()
     for number in range(many):
         faults = frozenset({SLOW} if number >= slow else ()) | frozenset({MORE} if number >= more else ())
-        fly(directory, number, faults=faults)
+        fly(directory, seed + number, faults=faults)
         run = latest(directory, known)
         known.add(str(run))
         names.append(run.name)

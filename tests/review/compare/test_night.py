@@ -1,4 +1,4 @@
-"""Issue 21, "a night's work": of many recorded runs what was planted in them is found, and nothing else."""
+"""A night's work: of many recorded runs what was planted in them is found, and nothing else."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from review.compare.night import COMMAND, FEDERATION, FIRE, night
 from weft.cli import main
 
 
-def _check(tmp_path: Path, capsys: pytest.CaptureFixture[str], many: int) -> None:
+def _check(tmp_path: Path, capsys: pytest.CaptureFixture[str], many: int, seed: int = 0) -> None:
     more, slow, lost = many // 3, many // 2, many * 5 // 6
-    names = night(tmp_path, many, slow, more, lost)
+    names = night(tmp_path, many, slow, more, lost, seed)
     assert main(["review", str(tmp_path / FEDERATION)]) == 1
     lake = ["--lake", str(tmp_path / "lake")]
     capsys.readouterr()
@@ -57,10 +57,28 @@ def _check_comparisons(
     assert "nothing differs by more than noise" in capsys.readouterr().out
 
 
-def test_a_shortnight(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_short_night(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _check(tmp_path, capsys, 36)
 
 
 @pytest.mark.soak
-def test_a_wholenight(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _check(tmp_path, capsys, 200)
+@pytest.mark.parametrize("seed", [0, 1000, 2000])
+def test_a_whole_night(tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int) -> None:
+    _check(tmp_path, capsys, 200, seed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(5000, 13000, 1000))
+def test_a_night_in_which_nothing_goes_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int
+) -> None:
+    """Nothing is found, in the order of time, or between the halves of the night."""
+    night(tmp_path, 36, slow=36, more=36, lost=36, seed=seed)
+    assert main(["review", str(tmp_path / FEDERATION)]) == 0
+    lake = ["--lake", str(tmp_path / "lake")]
+    capsys.readouterr()
+    assert main(["trend", FEDERATION, *lake, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["events"] == []
+    halves = [f"{FEDERATION}/{half}:18" for half in ("first", "last")]
+    assert main(["compare", *halves, *lake, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["differences"] == []

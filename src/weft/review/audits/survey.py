@@ -32,7 +32,7 @@ COLUMNS = (
     "mono_ns", "vector", "link",
 )  # fmt: skip
 BLOCK_BITS = 8
-CLOCK_FIRST, CLOCK_EACH = 64, 4096  # messages by which clocks are compared: the first, then one of so many
+CLOCK_BITS, CLOCK_EACH = 6, 4096  # messages by which clocks are compared, see `clock_samples`
 CONSTRAINED = "time_constrained_enabled"
 ADVANCED = ("time_advance_grant", "flush_queue_grant")
 
@@ -187,10 +187,19 @@ def _span(before: tuple[int, int] | None, more: Array) -> tuple[int, int]:
 def _sample_clock(seen: Seen, table: pa.Table) -> None:
     """The same messages at all nodes, so that what was sent here is found where it arrived."""
     source, message, epoch = (arrow.numbers(table, name) for name in ("source", "message", "epoch_ns"))
-    chosen = (source != RTI) & (message > 0) & ((message <= CLOCK_FIRST) | (message % CLOCK_EACH == 0))
+    chosen = (source != RTI) & (message > 0) & clock_samples(message)
     for kind, found in (("send", seen.sent_at), ("arrive", seen.arrived_at)):
         for row in np.flatnonzero(chosen & arrow.is_one_of(table, "kind", kind)).tolist():
             found.setdefault(f"{source[row]} {message[row]}", int(epoch[row]))
+
+
+def clock_samples(message: Array) -> Array:
+    """By their numbers alone, 64 of those up to 64, and of those up to each doubling of that; and one of 4096: so the ends of a
+    run of whatever length are among them, and not very many."""
+    doublings = np.maximum(np.frexp(message.astype(np.float64))[1] - 1 - CLOCK_BITS, 0)
+    rest = message & ((1 << doublings.astype(np.int64)) - 1)
+    chosen: Array = (rest == 0) | (message % CLOCK_EACH == 0)
+    return chosen
 
 
 def _count(counts: Counter[str], table: pa.Table, name: str, rows: Array) -> None:

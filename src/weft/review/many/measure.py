@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from weft.host.recording.runs import Run, read_rows
+from weft.host.recording.runs import RowFile, Run, read_rows
 from weft.review.audits import pick
 from weft.review.audits.context import Context
 from weft.review.kernels import arrow, flows
@@ -81,10 +81,15 @@ def _latencies(start_ns: int, step: int, table: pa.Table) -> pa.Table:
 
 
 def last_ns(run: Run) -> int:
-    """Wall clock of the latest row: the rows of a node are in order, so it is in the last file of one of them."""
-    latest = {file.node: file for file in run.files if file.rows}
-    tables = [read_rows(file, ("epoch_ns",)) for file in latest.values()]
-    return max((int(arrow.numbers(table, "epoch_ns").max()) for table in tables), default=run.start_ns)
+    """Wall clock of the latest row: not that of the last one, where a clock was set back, or where time is virtual."""
+    latest = [file.to_ns + file.shift_ns for file in run.files if file.to_ns]
+    latest += [_last_row(file) for file in run.files if file.rows and not file.to_ns]
+    return max(latest, default=run.start_ns)
+
+
+def _last_row(file: RowFile) -> int:
+    """Of a file that does not say it."""
+    return int(arrow.numbers(read_rows(file, ("epoch_ns",)), "epoch_ns").max())
 
 
 def interval_ns(length_ns: int) -> int:
