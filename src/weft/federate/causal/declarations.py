@@ -23,28 +23,28 @@ from weft.model.handles import (
     RegionHandle,
     TransportationTypeHandle,
 )
-from weft.model.time import LogicalTime
+from weft.model.time import AnyTime
 
 
 class CausalDeclarations(Middle):
     # --- interactions -----------------------------------------------------------------------------------------
 
     def subscribe_interaction_class(
-        self, interaction_class: InteractionClassHandle, *, time: LogicalTime | None = None
+        self, interaction_class: InteractionClassHandle, *, time: AnyTime | None = None
     ) -> None:
         with self._wanting(self._name_of(interaction_class)):
             self._rti.subscribe_interaction_class(interaction_class, time=time)
             self._listen_again(interaction_class, True)
 
     def subscribe_interaction_class_passively(
-        self, interaction_class: InteractionClassHandle, *, time: LogicalTime | None = None
+        self, interaction_class: InteractionClassHandle, *, time: AnyTime | None = None
     ) -> None:
         with self._wanting(self._name_of(interaction_class)):
             self._rti.subscribe_interaction_class_passively(interaction_class, time=time)
             self._listen_again(interaction_class, True)
 
     def unsubscribe_interaction_class(
-        self, interaction_class: InteractionClassHandle, *, time: LogicalTime | None = None
+        self, interaction_class: InteractionClassHandle, *, time: AnyTime | None = None
     ) -> None:
         self._rti.unsubscribe_interaction_class(interaction_class, time=time)
         self._listen_again(interaction_class, False)
@@ -52,7 +52,7 @@ class CausalDeclarations(Middle):
             self._unwant(self._name_of(interaction_class))
 
     def publish_interaction_class(
-        self, interaction_class: InteractionClassHandle, *, time: LogicalTime | None = None
+        self, interaction_class: InteractionClassHandle, *, time: AnyTime | None = None
     ) -> None:
         self._rti.publish_interaction_class(interaction_class, time=time)
         with self._lock:
@@ -60,7 +60,7 @@ class CausalDeclarations(Middle):
                 self._seat.mom.published(interaction_class, True)
 
     def unpublish_interaction_class(
-        self, interaction_class: InteractionClassHandle, *, time: LogicalTime | None = None
+        self, interaction_class: InteractionClassHandle, *, time: AnyTime | None = None
     ) -> None:
         self._rti.unpublish_interaction_class(interaction_class, time=time)
         with self._lock:
@@ -78,7 +78,7 @@ class CausalDeclarations(Middle):
         interaction_class: InteractionClassHandle,
         regions: Set[RegionHandle],
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> None:
         with self._wanting_at(self._name_of(interaction_class), regions):
             self._rti.subscribe_interaction_class_with_regions(interaction_class, regions, time=time)
@@ -88,7 +88,7 @@ class CausalDeclarations(Middle):
         interaction_class: InteractionClassHandle,
         regions: Set[RegionHandle],
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> None:
         with self._wanting_at(self._name_of(interaction_class), regions):
             self._rti.subscribe_interaction_class_passively_with_regions(
@@ -100,7 +100,7 @@ class CausalDeclarations(Middle):
         interaction_class: InteractionClassHandle,
         regions: Set[RegionHandle],
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> None:
         self._rti.unsubscribe_interaction_class_with_regions(interaction_class, regions, time=time)
         if time is None:
@@ -132,7 +132,7 @@ class CausalDeclarations(Middle):
         attributes: Set[AttributeHandle],
         update_rate_designator: str | None = None,
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> None:
         names = self._names_of(object_class, attributes, not update_rate_designator)
         with self._wanting(names), self._watched(object_class, attributes):
@@ -146,7 +146,7 @@ class CausalDeclarations(Middle):
         attributes: Set[AttributeHandle],
         update_rate_designator: str | None = None,
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> None:
         names = self._names_of(object_class, attributes, not update_rate_designator)
         with self._wanting(names), self._watched(object_class, attributes):
@@ -160,7 +160,7 @@ class CausalDeclarations(Middle):
         attributes_and_regions: AttributeRegions,
         update_rate_designator: str | None = None,
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> None:
         attributes, regions = _apart(attributes_and_regions)
         names = self._names_of(object_class, attributes, True)
@@ -175,7 +175,7 @@ class CausalDeclarations(Middle):
         attributes_and_regions: AttributeRegions,
         update_rate_designator: str | None = None,
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> None:
         attributes, regions = _apart(attributes_and_regions)
         names = self._names_of(object_class, attributes, True)
@@ -189,7 +189,7 @@ class CausalDeclarations(Middle):
         object_class: ObjectClassHandle,
         attributes_and_regions: AttributeRegions,
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> None:
         self._rti.unsubscribe_object_class_attributes_with_regions(
             object_class, attributes_and_regions, time=time
@@ -199,7 +199,7 @@ class CausalDeclarations(Middle):
             self._unwant_at(self._names_of(object_class, attributes, True), regions)
 
     def unsubscribe_object_class(
-        self, object_class: ObjectClassHandle, *, time: LogicalTime | None = None
+        self, object_class: ObjectClassHandle, *, time: AnyTime | None = None
     ) -> None:
         with self._unwatched(object_class, None):
             self._rti.unsubscribe_object_class(object_class, time=time)
@@ -213,7 +213,7 @@ class CausalDeclarations(Middle):
         object_class: ObjectClassHandle,
         attributes: Set[AttributeHandle],
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> None:
         with self._unwatched(object_class, attributes):
             self._rti.unsubscribe_object_class_attributes(object_class, attributes, time=time)
