@@ -31,6 +31,7 @@ SPARK = "Spark takes its time: soak, test_the_tutorial_to_its_end; tests/review 
 FOLLOWED: dict[str, tuple[str, ...]] = {
     "tutorial": (
         "docs/tutorials/federate.md",
+        "docs/tutorials/time.md",
         "docs/tutorials/causal-order.md",
         "docs/tutorials/regions.md",
         "docs/tutorials/deadlines.md",
@@ -194,7 +195,7 @@ def test_a_document_word_for_word(series: str, tmp_path: Path) -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 def test_the_tutorial_to_its_end(tmp_path: Path) -> None:
-    """Issue 9: the six steps, with the review and the advice of the last on Spark."""
+    """The seven steps, with the review and the advice of the last on Spark."""
     for page in FOLLOWED["tutorial"]:
         follow(page, tmp_path, set(), {})
     assert (tmp_path / "report.html").exists()

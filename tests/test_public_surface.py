@@ -19,12 +19,12 @@ PUBLIC = {
         "HLAfloat64Time", "HLAinteger64Interval", "HLAinteger64Time", "Interaction", "LocalObject", "LocalRegion", "OrderType",
         "RTIambassador", "RangeBounds", "RemoteObject", "ResignAction", "RoutingRegion", "RoutingSpaces",
         "QOS_MODULE", "RtiConfiguration", "Source", "Undecoded", "Update", "errors", "heard", "join", "load_fom", "open_channel",
-        "record", "stop_node", "stop_recording",
+        "record", "steps", "stop_node", "stop_recording",
     ],
     "weft.federate": [
         "Agent", "CAUSAL_MODULE", "CausalCounts", "CausalRTIambassador", "Federate", "FederateAmbassador", "Interaction",
         "LocalObject", "LocalRegion", "RTIambassador", "RemoteObject", "RoutingRegion", "RoutingSpaces",
-        "QOS_MODULE", "Undecoded", "Update", "heard", "join",
+        "QOS_MODULE", "Undecoded", "Update", "heard", "join", "steps",
     ],
     "weft.review": ["AUDITS", "Review", "ReviewError", "Verdict", "follow", "judge", "register", "review", "sql"],
     "weft.prove": [

@@ -28,6 +28,7 @@ from weft.federate import (  # noqa: E402
     Update,
     heard,
     join,
+    steps,
 )
 from weft.host import EmbeddedNode, load_fom, open_channel, record, stop_node, stop_recording  # noqa: E402
 from weft.model.enums import CallbackModel, OrderType, ResignAction  # noqa: E402
@@ -75,6 +76,7 @@ __all__ = [
     "load_fom",
     "open_channel",
     "record",
+    "steps",
     "stop_node",
     "stop_recording",
 ]

@@ -222,7 +222,8 @@ def test_values_survive_the_way(changes: list[dict[str, Any]], target: str, numb
         for change in changes:
             plane.update(**change)
         one.send("Fire", Target=target, Round=number)
-        two.poll()
+        while two.poll():
+            pass  # on a machine that is busy, once may not be enough
         wanted = [change for change in changes if change]
         assert len(seen) == len(wanted)
         assert all(_same(*both) for both in zip(seen, wanted, strict=True))

@@ -2,9 +2,9 @@
 
 from weft.federate.agents import Agent
 from weft.federate.ambassador import RTIambassador
-from weft.federate.attentive import ReceivedUpdate as Update
 from weft.federate.callbacks import FederateAmbassador
 from weft.federate.causal import CAUSAL_MODULE, CausalCounts, CausalRTIambassador
+from weft.federate.clock import steps
 from weft.federate.correlation import heard
 from weft.federate.federate import Federate, join
 from weft.federate.qos_module import QOS_MODULE
@@ -13,6 +13,7 @@ from weft.federate.space_regions import RoutingRegion
 from weft.federate.spaces import RoutingSpaces
 from weft.federate.things import LocalObject, RemoteObject, Undecoded
 from weft.federate.things import ReceivedInteraction as Interaction
+from weft.federate.things import ReceivedUpdate as Update
 
 __all__ = [
     "CAUSAL_MODULE",
@@ -33,4 +34,5 @@ __all__ = [
     "Update",
     "heard",
     "join",
+    "steps",
 ]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from weft.channel import Dependency, Timeout, Urgency
 from weft.federate.correlation import Heard, leaves, resolved
-from weft.federate.things import ReceivedInteraction, RemoteObject, Valued
+from weft.federate.things import ReceivedInteraction, ReceivedUpdate
 from weft.federate.vocabulary import short
 from weft.model.handles import (
     AttributeHandle,
@@ -25,18 +25,6 @@ from weft.model.time import LogicalTime
 
 if TYPE_CHECKING:
     from weft.federate.federate import Federate
-
-
-@dataclass(frozen=True, slots=True)
-class ReceivedUpdate(Valued):
-    """New values of an object, as an event of a group; `move["Position"]` is one of them."""
-
-    kind: str  # the class it is known as, without the names above it
-    object: RemoteObject | None  # None: it is gone by now
-    values: dict[str, Any]
-    sender: str  # the name of the federate that sent them
-    tag: bytes = b""
-    time: LogicalTime | None = None
 
 
 Happened = ReceivedInteraction | ReceivedUpdate | Timeout
@@ -170,12 +158,12 @@ class Attention:
         federate = self._federate
         full = federate._name(federate.rti.get_object_class_name, kind)
         found = federate.objects.get(handle)
-        name = "" if found is None else found.name
+        name, when = "" if found is None else found.name, None if time is None else time.value
         changes = federate._ears.decoded("attribute", kind, full, values, sender, name)
         if found is not None:
             found.values.update(changes)
             found.regions = federate._regions.told(regions)
-        return ReceivedUpdate(short(full), found, changes, federate._federate_name(sender), tag, time)
+        return ReceivedUpdate(short(full), found, changes, federate._federate_name(sender), tag, when)
 
 
 def _related(one: str, other: str) -> bool:

@@ -6,11 +6,13 @@ import logging
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
+from weft.federate.awaited import CONSTRAINED, REGULATION
 from weft.federate.callbacks import FederateAmbassador
-from weft.federate.things import ReceivedInteraction, RemoteObject, Undecoded
+from weft.federate.state import ANSWER, TIMED_ANSWER
+from weft.federate.things import ReceivedInteraction, ReceivedUpdate, RemoteObject, Undecoded
 from weft.federate.vocabulary import short
 from weft.model.enums import CallbackModel, RestoreFailureReason, SaveFailureReason
-from weft.model.errors import EncodingError
+from weft.model.errors import EncodingError, FederateNotExecutionMember, NotConnected
 from weft.model.handles import (
     AttributeHandle,
     FederateHandle,
@@ -22,7 +24,7 @@ from weft.model.handles import (
     RegionHandle,
     TransportationTypeHandle,
 )
-from weft.model.records import CorrelatedEvent, DeadlineMiss, FederationExecutionMemberInformation
+from weft.model.records import Blocking, CorrelatedEvent, DeadlineMiss, FederationExecutionMemberInformation
 from weft.model.time import LogicalTime
 
 if TYPE_CHECKING:
@@ -90,7 +92,8 @@ class Ears(FederateAmbassador):
         full = federate._name(federate.rti.get_interaction_class_name, interaction_class)
         values = self.decoded("parameter", interaction_class, full, parameters, sender)
         told = federate._regions.told(regions)
-        return ReceivedInteraction(short(full), federate._federate_name(sender), values, tag, time, told)
+        when = None if time is None else time.value
+        return ReceivedInteraction(short(full), federate._federate_name(sender), values, tag, when, told)
 
     @_heard
     def discover_object_instance(
@@ -116,17 +119,35 @@ class Ears(FederateAmbassador):
         transportation_type: TransportationTypeHandle,
         producing_federate: FederateHandle,
         optional_sent_regions: Set[RegionHandle] | None,
+        time: LogicalTime | None = None,
         *rest: object,
     ) -> None:
         federate = self._federate
         found = federate.objects.get(object_instance) or federate._pauses.known(object_instance)
         if found is None:
             return
-        full, sender = found.full_kind, producing_federate
+        full, sender, tag = found.full_kind, producing_federate, user_supplied_tag
         changes = self.decoded("attribute", found.object_class, full, attribute_values, sender, found.name)
+        if tag in (ANSWER, TIMED_ANSWER):
+            changes, tag = federate._state.news(found, changes, tag), b""
+            if not changes:
+                return
         found.values.update(changes)
         found.regions = federate._regions.told(optional_sent_regions)
-        self._tell(federate._reflects, full, found, changes)
+        found.time = None if time is None else time.value
+        if federate._reflects:
+            by = federate._federate_name(sender)
+            update = ReceivedUpdate(found.kind, found, changes, by, tag, found.time)
+            self._tell(federate._reflects, full, found, update)
+
+    @_heard
+    def provide_attribute_value_update(
+        self,
+        object_instance: ObjectInstanceHandle,
+        attributes: Set[AttributeHandle],
+        user_supplied_tag: bytes,
+    ) -> None:
+        self._federate._state.answer(object_instance, attributes, user_supplied_tag)
 
     def decoded(
         self,
@@ -180,6 +201,34 @@ class Ears(FederateAmbassador):
             for handler in table.get(full, ()):
                 handler(*what)
             full = full.rpartition(".")[0]
+
+    @_heard
+    def time_regulation_enabled(self, time: LogicalTime) -> None:
+        self._federate._clock.enabled(REGULATION, time)
+
+    @_heard
+    def time_constrained_enabled(self, time: LogicalTime) -> None:
+        self._federate._clock.enabled(CONSTRAINED, time)
+
+    @_heard
+    def time_advance_grant(self, time: LogicalTime) -> None:
+        self._federate._clock.granted(time)
+
+    @_heard
+    def flush_queue_grant(self, time: LogicalTime, optimistic_time: LogicalTime) -> None:
+        self._federate._clock.granted(time)
+
+    @_heard
+    def time_advance_blocked(self, blocking: Blocking) -> None:
+        self._federate._clock.blocked(blocking)
+
+    @_heard
+    def federate_resigned(self, reason_for_resign_description: str) -> None:
+        self._federate._clock.ended(FederateNotExecutionMember(reason_for_resign_description))
+
+    @_heard
+    def connection_lost(self, fault_description: str) -> None:
+        self._federate._clock.ended(NotConnected(fault_description))
 
     @_heard
     def deadline_missed(self, miss: DeadlineMiss) -> None:

@@ -17,9 +17,10 @@ the standard.
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -27,12 +28,23 @@ from weft.channel import Dependency, Urgency
 from weft.federate.ambassador import RTIambassador
 from weft.federate.attentive import Attention, Happened
 from weft.federate.causal import CausalRTIambassador
+from weft.federate.clock import Clock, Number, steps, timing
 from weft.federate.ears import Ears
 from weft.federate.entering import Patience, connect, credentials_of, say_how_to_join
 from weft.federate.meeting import Meeting, Who
 from weft.federate.pausing import Pauses
 from weft.federate.regions import Chosen, LocalRegion, Regions, Where, handles
-from weft.federate.things import LocalObject, ReceivedInteraction, RemoteObject, Undecoded, all_values
+from weft.federate.state import State
+from weft.federate.things import (
+    KnownObjects,
+    LocalObject,
+    ReceivedInteraction,
+    ReceivedUpdate,
+    RemoteObject,
+    Undecoded,
+    all_values,
+    retraction_of,
+)
 from weft.federate.vocabulary import Vocabulary
 from weft.host import Designator, NodeHost, load_fom
 from weft.host.files.modules import read_sources
@@ -42,6 +54,7 @@ from weft.model.errors import (
     FederatesCurrentlyJoined,
     FederationExecutionAlreadyExists,
     FederationExecutionDoesNotExist,
+    InvalidMessageRetractionHandle,
     NotConnected,
     RTIexception,
     Unauthorized,
@@ -51,11 +64,11 @@ from weft.model.handles import (
     FederateHandle,
     Handle,
     InteractionClassHandle,
+    MessageRetractionHandle,
     ObjectClassHandle,
-    ObjectInstanceHandle,
 )
-from weft.model.records import Credentials, DeadlineMiss, RtiConfiguration
-from weft.model.time import LogicalTime
+from weft.model.records import Blocking, Credentials, DeadlineMiss, RtiConfiguration
+from weft.model.time import AnyTime
 
 Handler = TypeVar("Handler", bound=Callable[..., object])
 
@@ -72,6 +85,9 @@ class Federate:
     `connect` takes them.
     `wait`: for so many seconds a server is waited for that does not run yet, or a node of the mesh that was taken for gone, so
     that the order of starting does not matter.
+    `time`: a number is the federate's lookahead; it then regulates and is constrained, and counts in whole numbers or in
+    fractions as that number is (`steps`, `advance`).  Or "float64" or "integer64", and `lookahead`, `regulating` and
+    `constrained` by themselves.  Without any of these the federate takes no part in logical time.
     `causal`: messages come in causal order, of all federates that ask for it (docs/explanation/ordering.md, "As middleware").
     """
 
@@ -82,7 +98,10 @@ class Federate:
         *,
         fom: Designator | Iterable[Designator],
         kind: str | None = None,
-        time: str = "",
+        time: str | Number = "",
+        lookahead: Number | None = None,
+        regulating: bool | None = None,
+        constrained: bool | None = None,
         callbacks: CallbackModel = CallbackModel.EVOKED,
         rti: str | RtiConfiguration = "",
         user: str = "",
@@ -98,17 +117,17 @@ class Federate:
         self.federation = federation
         self.name = name or ""
         self.rti: RTIambassador = CausalRTIambassador(host) if causal else RTIambassador(host)
-        self.objects: dict[ObjectInstanceHandle, RemoteObject] = {}
+        self._below: RTIambassador = getattr(self.rti, "_rti", self.rti)
+        self.objects = KnownObjects(lambda name: self._vocabulary.object_class(name))
         self._kind = kind or name or type(self).__name__
         self._sources = read_sources(fom)
-        self._time = time
         self._callbacks = callbacks
         self._address = rti
         self._credentials = credentials_of(user, password, credentials)
         self._vocabulary = Vocabulary(load_fom(*self._sources))
         self._hears: dict[str, list[Callable[[ReceivedInteraction], object]]] = {}
         self._discovers: dict[str, list[Callable[[RemoteObject], object]]] = {}
-        self._reflects: dict[str, list[Callable[[RemoteObject, dict[str, object]], object]]] = {}
+        self._reflects: dict[str, list[Callable[[RemoteObject, ReceivedUpdate], object]]] = {}
         self._removes: dict[str, list[Callable[[RemoteObject], object]]] = {}
         self._subscriptions: list[Callable[[], None]] = []
         self.undecoded: deque[Undecoded] = deque(maxlen=_UNDECODED)
@@ -121,6 +140,8 @@ class Federate:
         self._regions = Regions(self)
         self._attention = Attention(self)
         self._meeting = Meeting(self)
+        self._state = State(self)
+        self._clock = Clock(self, timing(time, lookahead, regulating, constrained))
         self._news = threading.Condition()  # with IMMEDIATE callbacks: notified after each
         # Of one stay in the federation, and forgotten with the next.
         self._federate_names: dict[FederateHandle, str] = {}
@@ -154,6 +175,7 @@ class Federate:
         try:
             handle = patience.until_done(lambda: self._create_and_join(_TRIES))
             self.name = self.rti.get_federate_name(handle)
+            self._clock.begin()
             self._regions.come_again()
             for subscribe in self._subscriptions:
                 subscribe()
@@ -176,6 +198,7 @@ class Federate:
         """What was heard in an earlier stay means nothing in this one."""
         self.objects.clear()
         self._meeting.forget()
+        self._state.own.clear()
         self._federate_names.clear()
         self._names.clear()
         self._published.clear()
@@ -184,7 +207,9 @@ class Federate:
         refused = None  # who may not create may join what others have created
         try:
             with contextlib.suppress(FederationExecutionAlreadyExists):
-                self.rti.create_federation_execution(self.federation, self._sources, self._time)
+                self.rti.create_federation_execution(
+                    self.federation, self._sources, self._clock.chosen.implementation
+                )
         except Unauthorized as error:
             refused = error
         try:
@@ -224,7 +249,7 @@ class Federate:
         *attributes: str,
         rate: str = "",
         where: Where | None = None,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
         urgency: int | Urgency | None = None,
         deadline: float = 0.0,
     ) -> None:
@@ -250,6 +275,7 @@ class Federate:
             full = self._vocabulary.object_class(name)
             chosen = self._attributes(object_class, self._vocabulary.heard_attributes(full, attributes))
             self.rti.subscribe_object_class_attributes(object_class, chosen, rate or None, time=time)
+            self._state.ask(object_class, chosen, None)
         else:
             object_class = self._object_class(name)
             names = attributes or self._regions.attributes(self._vocabulary.object_class(name), where)
@@ -257,6 +283,7 @@ class Federate:
             self.rti.subscribe_object_class_attributes_with_regions(
                 object_class, pairs, rate or None, time=time
             )
+            self._state.ask(object_class, pairs[0][0], where)
 
     def send(
         self,
@@ -266,9 +293,13 @@ class Federate:
         *,
         where: Where | None = None,
         values: Mapping[str, object] | None = None,
+        time: AnyTime | None = None,
         **parameters: object,
-    ) -> None:
+    ) -> MessageRetractionHandle | None:
         """Send an interaction, to those who subscribe there or to all; its class is published first if it is not yet.
+
+        With a logical `time` it comes to those who are constrained when they have advanced so far; `retract` takes back what is
+        returned.
 
         Parameters go by their names, `send("Fire", Target="T1")`, or in a dict, which takes any name:
         `send("Note", values={"tag": "x", "where": "here"})`.
@@ -283,10 +314,16 @@ class Federate:
             encoded[self.rti.get_parameter_handle(interaction_class, parameter)] = data
         if interaction_class not in self._published:
             self.publish(full)
+        stamp = None
+        if time is not None:
+            stamp = self._clock.stamp(time)
+            self._clock.order(interaction_class)
         if where is None:
-            self.rti.send_interaction(interaction_class, encoded, tag)
-        else:
-            self.rti.send_interaction_with_regions(interaction_class, encoded, handles(where), tag)
+            return retraction_of(self.rti.send_interaction(interaction_class, encoded, tag, stamp))
+        regions = handles(where)
+        return retraction_of(
+            self.rti.send_interaction_with_regions(interaction_class, encoded, regions, tag, stamp)
+        )
 
     def register(
         self, name: str, instance_name: str | None = None, *, where: Where | None = None
@@ -325,7 +362,7 @@ class Federate:
         """
         return self._regions.make(space, ranges)
 
-    def moving(self, *, time: LogicalTime | None = None) -> contextlib.AbstractContextManager[None]:
+    def moving(self, *, time: AnyTime | None = None) -> contextlib.AbstractContextManager[None]:
         """A block at whose end all regions that move in it do so at once; if it fails, none does.
 
         `time`: as of that logical time (docs/explanation/ddm-sync.md).
@@ -360,7 +397,11 @@ class Federate:
         urgency: int | Urgency | None = None,
         deadline: float = 0.0,
     ) -> Callable[[Handler], Handler]:
-        """Call the function with an object and its changed values; subscribes to the attributes (all if none is named)."""
+        """Call the function with an object and its changed values; subscribes to the attributes (all if none is named).
+
+        The values are a mapping, which also has their `time`, `tag` and `sender`.  Those of objects that are there already are
+        asked for.
+        """
         full = self._vocabulary.object_class(name, f"on_interaction({name!r})")
         regions = self._regions.chosen(where)
 
@@ -431,6 +472,71 @@ class Federate:
         """Do not call it any more; what its group has so far is dropped."""
         self._attention.cancel(handler)
 
+    # --- logical time -----------------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> Number:
+        """The logical time that this federate was granted last."""
+        return self._clock.now
+
+    @property
+    def earliest(self) -> Number:
+        """The earliest time of a message that is sent now: that of the federate, or that it has asked for, plus its lookahead."""
+        return self._clock.earliest
+
+    @property
+    def behind(self) -> float:
+        """By how many seconds the last step of `steps(…, pace=…)` began too late."""
+        return self._clock.behind
+
+    def steps(self, step: Number, until: Number = math.inf, pace: float | None = None) -> Iterator[Number]:
+        """Go through logical time: `for t in federate.steps(0.1, until=10)` asks for 0.1, 0.2 … 10.0, from where it is now.
+
+        In the block all messages up to `t` have come.  `pace`: so many seconds of logical time pass in one second; what one step
+        takes too long the next ones take less.
+        """
+        return steps([self], step, until, pace)
+
+    def advance(self, to: AnyTime, *, available: bool = False) -> Number:
+        """Wait until the federation has come to that time, and handle messages meanwhile; returns the time.
+
+        That is Time Advance Request, or Time Advance Request Available, after which more messages of just that time may come.
+        """
+        rti = self.rti
+        ask = rti.time_advance_request_available if available else rti.time_advance_request
+        return self._clock.advance(ask, to)
+
+    def next_message(self, until: AnyTime = math.inf, *, available: bool = False) -> Number:
+        """Wait until the time of the next message, or that one if none comes; returns the time (Next Message Request)."""
+        rti = self.rti
+        ask = rti.next_message_request_available if available else rti.next_message_request
+        return self._clock.advance(ask, until)
+
+    def flush(self, until: AnyTime = math.inf) -> Number:
+        """Take all messages there are, also those of later times; returns the time (Flush Queue Request)."""
+        return self._clock.advance(self.rti.flush_queue_request, until)
+
+    def request(self, to: AnyTime) -> None:
+        """Ask for that time and do not wait; `wait` does, or it comes while callbacks are handled."""
+        self._clock.request(self.rti.time_advance_request, to)
+
+    def wait(self) -> Number:
+        """Handle messages until the time that was asked for is granted; returns it."""
+        return self._clock.wait()
+
+    def retract(self, message: MessageRetractionHandle | None) -> None:
+        """Take back a message that was sent with a time; None, which one without a time returns, is refused."""
+        if message is None:
+            raise InvalidMessageRetractionHandle(
+                "only a message with a logical time, sent in time stamp order, can be taken back"
+            )
+        self.rti.retract(message)
+
+    def on_blocked(self, handler: Callable[[Blocking], object]) -> Callable[[Blocking], object]:
+        """Call the function, every few seconds, with whom this federate waits for; without one that is logged."""
+        self._clock.watchers.append(handler)
+        return handler
+
     # --- letting things happen --------------------------------------------------------------------------------
 
     def poll(self) -> bool:
@@ -480,7 +586,7 @@ class Federate:
 
     # --- save and restore -------------------------------------------------------------------------------------
 
-    def save(self, label: str, seconds: float | None = None, *, time: LogicalTime | None = None) -> bool:
+    def save(self, label: str, seconds: float | None = None, *, time: AnyTime | None = None) -> bool:
         """Save the federation under this label, and wait until that is over, a minute at most; says whether it is saved.
 
         With a logical `time` it is saved when all federates have come there, this one too; so that is not waited for unless
@@ -488,7 +594,8 @@ class Federate:
         """
         if seconds is None:
             seconds = 60.0 if time is None else 0.0
-        return self._pauses.wait(lambda name: self.rti.request_federation_save(name, time), label, seconds)
+        stamp = None if time is None else self._clock.stamp(time)
+        return self._pauses.wait(lambda name: self.rti.request_federation_save(name, stamp), label, seconds)
 
     def restore(self, label: str, seconds: float = 60.0) -> bool:
         """Bring the federation back to that save, and wait until that is over; says whether it is restored."""

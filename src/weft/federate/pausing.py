@@ -23,12 +23,14 @@ class Stay:
         self._announced = set(federate._meeting.announced)
         self._achieved = set(federate._meeting.achieved)
         self._regions = federate._regions.kept()
+        self._sent = federate._state.kept()
 
     def come_back(self, federate: Federate) -> None:
         federate.objects.update({handle: _copied(one) for handle, one in self._objects.items()})
         federate._meeting.announced.update(self._announced)
         federate._meeting.achieved.update(self._achieved)
         federate._regions.restored(*self._regions)
+        federate._state.restored(self._sent)
 
 
 def _copied(one: RemoteObject) -> RemoteObject:
@@ -88,6 +90,7 @@ class Pauses:
         stay = self._stays.get(label)
         if stay is not None:
             stay.come_back(federate)
+        federate._clock.restored()
         self.outcome = True
 
     def known(self, handle: ObjectInstanceHandle) -> RemoteObject | None:

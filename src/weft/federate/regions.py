@@ -20,7 +20,7 @@ from weft.model.errors import (
 )
 from weft.model.handles import AttributeHandle, ObjectInstanceHandle, RegionHandle
 from weft.model.records import RangeBounds
-from weft.model.time import LogicalTime
+from weft.model.time import AnyTime
 
 if TYPE_CHECKING:
     from weft.federate.federate import Federate
@@ -136,7 +136,7 @@ class Regions:
             self._moved[region] = after
 
     @contextlib.contextmanager
-    def moving(self, time: LogicalTime | None) -> Iterator[None]:
+    def moving(self, time: AnyTime | None) -> Iterator[None]:
         if self._moved is not None:
             if time is not None:
                 raise InvalidRegion(f"moving as of {time} inside another such block; its end says when")
@@ -165,7 +165,7 @@ class Regions:
         with contextlib.suppress(RTIexception):  # the error that led here is the one to report
             self._set(region.handle, ranges)
 
-    def _commit(self, handles: set[RegionHandle], time: LogicalTime | None = None) -> None:
+    def _commit(self, handles: set[RegionHandle], time: AnyTime | None = None) -> None:
         self._federate.rti.commit_region_modifications(handles, time=time)
 
     def delete(self, region: LocalRegion) -> None:

@@ -43,7 +43,7 @@ from weft.model.handles import (
     ParameterHandle,
 )
 from weft.model.records import MessageRetractionReturn
-from weft.model.time import LogicalTime
+from weft.model.time import AnyTime
 
 Placed = dict[AttributeHandle, RoutingRegion]
 
@@ -273,7 +273,7 @@ class RoutingSpaces:
         parameter_values: Mapping[ParameterHandle, bytes],
         region: RoutingRegion,
         user_supplied_tag: bytes = b"",
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:

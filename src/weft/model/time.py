@@ -103,6 +103,9 @@ class _Time(_Quantity[Number]):
     __slots__ = ()
     _final: ClassVar[TimeValue]
 
+    def __float__(self) -> float:
+        return float(self.value)
+
     @property
     def is_initial(self) -> bool:
         return self.value == 0
@@ -141,15 +144,21 @@ class HLAinteger64Time(_Time[int]):
         self._check(other)
         return HLAinteger64Interval(abs(self.value - other.value))
 
-    def __add__(self, interval: HLAinteger64Interval) -> HLAinteger64Time:
-        if not isinstance(interval, HLAinteger64Interval):
-            raise IllegalTimeArithmetic(f"add an HLAinteger64Interval, not {type(interval).__name__}")
-        return HLAinteger64Time(self.value + interval.value)
+    def __add__(self, interval: HLAinteger64Interval | int) -> HLAinteger64Time:
+        return HLAinteger64Time(self.value + self._distance("add", interval))
 
-    def __sub__(self, interval: HLAinteger64Interval) -> HLAinteger64Time:
-        if not isinstance(interval, HLAinteger64Interval):
-            raise IllegalTimeArithmetic(f"subtract an HLAinteger64Interval, not {type(interval).__name__}")
-        return HLAinteger64Time(self.value - interval.value)
+    def __sub__(self, interval: HLAinteger64Interval | int) -> HLAinteger64Time:
+        return HLAinteger64Time(self.value - self._distance("subtract", interval))
+
+    def _distance(self, verb: str, interval: HLAinteger64Interval | int) -> int:
+        """A plain number is a distance, too."""
+        if isinstance(interval, HLAinteger64Interval):
+            return interval.value
+        if isinstance(interval, int) and not isinstance(interval, bool):
+            return interval
+        raise IllegalTimeArithmetic(
+            f"{verb} an HLAinteger64Interval or an int, not {type(interval).__name__}"
+        )
 
 
 class HLAfloat64Interval(_Interval[float]):
@@ -181,19 +190,28 @@ class HLAfloat64Time(_Time[float]):
         self._check(other)
         return HLAfloat64Interval(abs(self.value - other.value))
 
-    def __add__(self, interval: HLAfloat64Interval) -> HLAfloat64Time:
-        if not isinstance(interval, HLAfloat64Interval):
-            raise IllegalTimeArithmetic(f"add an HLAfloat64Interval, not {type(interval).__name__}")
-        return HLAfloat64Time(self.value + interval.value)
+    def __add__(self, interval: HLAfloat64Interval | float) -> HLAfloat64Time:
+        return HLAfloat64Time(self.value + self._distance("add", interval))
 
-    def __sub__(self, interval: HLAfloat64Interval) -> HLAfloat64Time:
-        if not isinstance(interval, HLAfloat64Interval):
-            raise IllegalTimeArithmetic(f"subtract an HLAfloat64Interval, not {type(interval).__name__}")
-        return HLAfloat64Time(self.value - interval.value)
+    def __sub__(self, interval: HLAfloat64Interval | float) -> HLAfloat64Time:
+        return HLAfloat64Time(self.value - self._distance("subtract", interval))
+
+    def _distance(self, verb: str, interval: HLAfloat64Interval | float) -> float:
+        """A plain number is a distance, too."""
+        if isinstance(interval, HLAfloat64Interval):
+            return interval.value
+        if isinstance(interval, (int, float)) and not isinstance(interval, bool):
+            return interval
+        raise IllegalTimeArithmetic(f"{verb} an HLAfloat64Interval or a float, not {type(interval).__name__}")
 
 
 LogicalTime = HLAinteger64Time | HLAfloat64Time
 LogicalTimeInterval = HLAinteger64Interval | HLAfloat64Interval
+
+AnyTime: TypeAlias = LogicalTime | float
+"""A logical time, or a plain number where the federation's representation is known."""
+
+AnyInterval: TypeAlias = LogicalTimeInterval | float
 
 
 class HLAinteger64TimeFactory:

@@ -27,7 +27,7 @@ from weft.model.handles import (
     RegionHandle,
     TransportationTypeHandle,
 )
-from weft.model.time import LogicalTime
+from weft.model.time import AnyTime
 
 
 class CausalDeclarations(Middle):
@@ -35,7 +35,7 @@ class CausalDeclarations(Middle):
 
     @contextmanager
     def _subscribing(
-        self, interaction_class: InteractionClassHandle, *, time: LogicalTime | None = None
+        self, interaction_class: InteractionClassHandle, *, time: AnyTime | None = None
     ) -> Iterator[None]:
         with self._wanting(self._name_of(interaction_class)):
             yield
@@ -43,7 +43,7 @@ class CausalDeclarations(Middle):
 
     @contextmanager
     def _unsubscribing(
-        self, interaction_class: InteractionClassHandle, *, time: LogicalTime | None = None
+        self, interaction_class: InteractionClassHandle, *, time: AnyTime | None = None
     ) -> Iterator[None]:
         yield
         self._listen_again(interaction_class, False)
@@ -58,14 +58,14 @@ class CausalDeclarations(Middle):
 
     @contextmanager
     def _publishing(
-        self, interaction_class: InteractionClassHandle, *, time: LogicalTime | None = None
+        self, interaction_class: InteractionClassHandle, *, time: AnyTime | None = None
     ) -> Iterator[None]:
         yield
         self._tell_mom(interaction_class, True)
 
     @contextmanager
     def _unpublishing(
-        self, interaction_class: InteractionClassHandle, *, time: LogicalTime | None = None
+        self, interaction_class: InteractionClassHandle, *, time: AnyTime | None = None
     ) -> Iterator[None]:
         yield
         self._tell_mom(interaction_class, False)
@@ -80,7 +80,7 @@ class CausalDeclarations(Middle):
         interaction_class: InteractionClassHandle,
         regions: Set[RegionHandle],
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> AbstractContextManager[None]:
         return self._wanting_at(self._name_of(interaction_class), regions)
 
@@ -90,7 +90,7 @@ class CausalDeclarations(Middle):
         interaction_class: InteractionClassHandle,
         regions: Set[RegionHandle],
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> Iterator[None]:
         yield
         if time is None:
@@ -124,7 +124,7 @@ class CausalDeclarations(Middle):
         attributes: Set[AttributeHandle],
         update_rate_designator: str | None = None,
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> Iterator[None]:
         names = self._names_of(object_class, attributes, not update_rate_designator)
         with self._wanting(names), self._watched(object_class, attributes):
@@ -137,7 +137,7 @@ class CausalDeclarations(Middle):
         attributes_and_regions: AttributeRegions,
         update_rate_designator: str | None = None,
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> Iterator[None]:
         attributes, regions = _apart(attributes_and_regions)
         names = self._names_of(object_class, attributes, True)
@@ -150,7 +150,7 @@ class CausalDeclarations(Middle):
         object_class: ObjectClassHandle,
         attributes_and_regions: AttributeRegions,
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> Iterator[None]:
         yield
         attributes, regions = _apart(attributes_and_regions)
@@ -159,7 +159,7 @@ class CausalDeclarations(Middle):
 
     @contextmanager
     def _unsubscribing_class(
-        self, object_class: ObjectClassHandle, *, time: LogicalTime | None = None
+        self, object_class: ObjectClassHandle, *, time: AnyTime | None = None
     ) -> Iterator[None]:
         with self._unwatched(object_class, None):
             yield
@@ -174,7 +174,7 @@ class CausalDeclarations(Middle):
         object_class: ObjectClassHandle,
         attributes: Set[AttributeHandle],
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> Iterator[None]:
         with self._unwatched(object_class, attributes):
             yield

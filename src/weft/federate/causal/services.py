@@ -9,7 +9,7 @@ from weft.federate.causal.declarations import CausalDeclarations
 from weft.model.enums import OrderType
 from weft.model.handles import ObjectClassHandle
 from weft.model.records import MessageRetractionReturn
-from weft.model.time import LogicalTime
+from weft.model.time import AnyTime
 from weft.ordering.group_tags import PLAIN, plain_tag
 
 SENDING: Final = frozenset(
@@ -26,7 +26,7 @@ SENDING: Final = frozenset(
 
 class CausalServices(CausalDeclarations):
     def _send_message(
-        self, service: str, arguments: tuple[object, ...], time: LogicalTime | None, order: OrderType | None
+        self, service: str, arguments: tuple[object, ...], time: AnyTime | None, order: OrderType | None
     ) -> MessageRetractionReturn | None:
         """What is to go in another order is the RTI's to order."""
         send: Callable[..., MessageRetractionReturn | None] = getattr(self._rti, service)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Iterable, Sequence, Set
 from typing import Final, NoReturn, TypeVar
 
 from weft.federate.awaited import GRANT, Awaited, pairs
-from weft.federate.services.kinds import FLOAT, Kind, Times, misfit, refusal
+from weft.federate.services.kinds import FLOAT, Kind, Times, misfit, refusal, with_times
 from weft.federate.services.refused import TABLE
 from weft.host.client.connection import RemoteConnection
 from weft.host.connection import Connection
@@ -14,7 +14,7 @@ from weft.model.enums import OrderType
 from weft.model.errors import NotConnected, RTIexception, RTIinternalError
 from weft.model.handles import AttributeHandle, Handle, RegionHandle
 from weft.model.records import MessageRetractionReturn
-from weft.model.time import LogicalTime
+from weft.model.time import AnyTime
 
 AttributeRegions = Sequence[tuple[Set[AttributeHandle], Set[RegionHandle]]]
 
@@ -46,8 +46,7 @@ class Calls:
         connection = self._connection
         if connection is None:
             raise NotConnected(self._absent)
-        self._look_at(service, arguments)
-        return connection.call(service, arguments)
+        return connection.call(service, self._look_at(service, arguments))
 
     def _ask(self, kind: type[Answer], service: str, *arguments: object) -> Answer:
         """A call that answers with one of that kind."""
@@ -64,7 +63,7 @@ class Calls:
         return found
 
     def _send_message(
-        self, service: str, arguments: tuple[object, ...], time: LogicalTime | None, order: OrderType | None
+        self, service: str, arguments: tuple[object, ...], time: AnyTime | None, order: OrderType | None
     ) -> MessageRetractionReturn | None:
         """A message, with a time stamp, in an order of its own, both or neither."""
         arguments = with_last(arguments, time) if order is None else (*arguments, time, order)
@@ -87,11 +86,18 @@ class Calls:
             return found
         raise _unexpected(service, found)
 
-    def _look_at(self, service: str, arguments: tuple[object, ...]) -> None:
-        """Refuse the call if an argument is not of the kind that the service takes."""
+    def _look_at(self, service: str, arguments: tuple[object, ...]) -> tuple[object, ...]:
+        """Refuse the call if an argument is not of the kind that the service takes.
+
+        Returns the arguments, with logical times in place of plain numbers.
+        """
         found = misfit(service, arguments, self._times)
         if found is not None:
-            self._refuse(service, *found)
+            arguments = with_times(service, arguments, self._times)
+            found = misfit(service, arguments, self._times)
+            if found is not None:
+                self._refuse(service, *found)
+        return arguments
 
     def _refuse(self, service: str, kind: Kind, value: object) -> NoReturn:
         """With what the standard lists for the service, if it lists something that fits."""
@@ -156,7 +162,7 @@ class Calls:
         connection = self._connection
         if connection is None:
             raise NotConnected(self._absent)
-        self._look_at(service, arguments)
+        arguments = self._look_at(service, arguments)
         new = [one for one in asked if one not in kept]
         if refusal is not None and self._pending() is self._awaited:
             for one in asked:

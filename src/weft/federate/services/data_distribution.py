@@ -16,14 +16,14 @@ from weft.model.handles import (
     RegionHandle,
 )
 from weft.model.records import MessageRetractionReturn
-from weft.model.time import LogicalTime
+from weft.model.time import AnyTime
 
 
 def _subscription(
     object_class: ObjectClassHandle,
     attributes_and_regions: AttributeRegions,
     rate: str | None,
-    time: LogicalTime | None,
+    time: AnyTime | None,
 ) -> tuple[object, ...]:
     subscribed = (object_class, as_pairs(attributes_and_regions))
     return with_last(subscribed, rate) if time is None else (*subscribed, rate or "", time)
@@ -34,9 +34,7 @@ class DataDistributionManagement(Calls):
         """Clause 9.2."""
         return self._ask(RegionHandle, "create_region", as_set(dimensions))
 
-    def commit_region_modifications(
-        self, regions: Set[RegionHandle], *, time: LogicalTime | None = None
-    ) -> None:
+    def commit_region_modifications(self, regions: Set[RegionHandle], *, time: AnyTime | None = None) -> None:
         """Clause 9.3.  `time`, not of the standard: as of that logical time (docs/explanation/ddm-sync.md)."""
         self._call("commit_region_modifications", with_last((as_set(regions),), time))
 
@@ -73,7 +71,7 @@ class DataDistributionManagement(Calls):
         attributes_and_regions: AttributeRegions,
         update_rate_designator: str | None = None,
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> None:
         """Clause 9.8.  `time`, not of the standard: as of that logical time."""
         arguments = _subscription(object_class, attributes_and_regions, update_rate_designator, time)
@@ -85,7 +83,7 @@ class DataDistributionManagement(Calls):
         attributes_and_regions: AttributeRegions,
         update_rate_designator: str | None = None,
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> None:
         """Clause 9.8.  `time`, not of the standard: as of that logical time."""
         arguments = _subscription(object_class, attributes_and_regions, update_rate_designator, time)
@@ -96,7 +94,7 @@ class DataDistributionManagement(Calls):
         object_class: ObjectClassHandle,
         attributes_and_regions: AttributeRegions,
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> None:
         """Clause 9.9.  `time`, not of the standard: as of that logical time."""
         arguments = with_last((object_class, as_pairs(attributes_and_regions)), time)
@@ -107,7 +105,7 @@ class DataDistributionManagement(Calls):
         interaction_class: InteractionClassHandle,
         regions: Set[RegionHandle],
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> None:
         """Clause 9.10.  `time`, not of the standard: as of that logical time."""
         arguments = with_last((interaction_class, as_set(regions)), time)
@@ -118,7 +116,7 @@ class DataDistributionManagement(Calls):
         interaction_class: InteractionClassHandle,
         regions: Set[RegionHandle],
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> None:
         """Clause 9.10.  `time`, not of the standard: as of that logical time."""
         arguments = with_last((interaction_class, as_set(regions)), time)
@@ -129,7 +127,7 @@ class DataDistributionManagement(Calls):
         interaction_class: InteractionClassHandle,
         regions: Set[RegionHandle],
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> None:
         """Clause 9.11.  `time`, not of the standard: as of that logical time."""
         arguments = with_last((interaction_class, as_set(regions)), time)
@@ -141,7 +139,7 @@ class DataDistributionManagement(Calls):
         parameter_values: Mapping[ParameterHandle, bytes],
         regions: Set[RegionHandle],
         user_supplied_tag: bytes,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:

@@ -8,7 +8,7 @@ from weft.federate.services.calls import Calls, with_last
 from weft.federate.services.kinds import as_set
 from weft.model.errors import RTIexception
 from weft.model.handles import AttributeHandle, InteractionClassHandle, ObjectClassHandle
-from weft.model.time import LogicalTime
+from weft.model.time import AnyTime
 
 
 def _subscription(
@@ -16,7 +16,7 @@ def _subscription(
     attributes: Set[AttributeHandle],
     rate: str | None,
     active: bool,
-    time: LogicalTime | None,
+    time: AnyTime | None,
 ) -> tuple[object, ...]:
     subscribed = (object_class, as_set(attributes))
     if time is not None:
@@ -30,14 +30,12 @@ class DeclarationManagement(Calls):
         object_class: ObjectClassHandle,
         attributes: Set[AttributeHandle],
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> None:
         """Clause 5.2.  `time`, not of the standard: as of that logical time (docs/explanation/ddm-sync.md)."""
         self._call("publish_object_class_attributes", with_last((object_class, as_set(attributes)), time))
 
-    def unpublish_object_class(
-        self, object_class: ObjectClassHandle, *, time: LogicalTime | None = None
-    ) -> None:
+    def unpublish_object_class(self, object_class: ObjectClassHandle, *, time: AnyTime | None = None) -> None:
         """Clause 5.3.  `time`, not of the standard: as of that logical time."""
         if self._awaited.wanted:
             self._pending().refuse_while_acquiring(lambda pair: self._knows_as(pair[0], object_class))
@@ -48,7 +46,7 @@ class DeclarationManagement(Calls):
         object_class: ObjectClassHandle,
         attributes: Set[AttributeHandle],
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> None:
         """Clause 5.3.  `time`, not of the standard: as of that logical time."""
         gone = as_set(attributes)
@@ -66,13 +64,13 @@ class DeclarationManagement(Calls):
             return False
 
     def publish_interaction_class(
-        self, interaction_class: InteractionClassHandle, *, time: LogicalTime | None = None
+        self, interaction_class: InteractionClassHandle, *, time: AnyTime | None = None
     ) -> None:
         """Clause 5.4.  `time`, not of the standard: as of that logical time."""
         self._call("publish_interaction_class", with_last((interaction_class,), time))
 
     def unpublish_interaction_class(
-        self, interaction_class: InteractionClassHandle, *, time: LogicalTime | None = None
+        self, interaction_class: InteractionClassHandle, *, time: AnyTime | None = None
     ) -> None:
         """Clause 5.5.  `time`, not of the standard: as of that logical time."""
         self._call("unpublish_interaction_class", with_last((interaction_class,), time))
@@ -96,7 +94,7 @@ class DeclarationManagement(Calls):
         attributes: Set[AttributeHandle],
         update_rate_designator: str | None = None,
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> None:
         """Clause 5.8.  `time`, not of the standard: as of that logical time."""
         arguments = _subscription(object_class, attributes, update_rate_designator, True, time)
@@ -108,14 +106,14 @@ class DeclarationManagement(Calls):
         attributes: Set[AttributeHandle],
         update_rate_designator: str | None = None,
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> None:
         """Clause 5.8.  `time`, not of the standard: as of that logical time."""
         arguments = _subscription(object_class, attributes, update_rate_designator, False, time)
         self._call("subscribe_object_class_attributes", arguments)
 
     def unsubscribe_object_class(
-        self, object_class: ObjectClassHandle, *, time: LogicalTime | None = None
+        self, object_class: ObjectClassHandle, *, time: AnyTime | None = None
     ) -> None:
         """Clause 5.9.  `time`, not of the standard: as of that logical time."""
         self._call("unsubscribe_object_class", with_last((object_class,), time))
@@ -125,26 +123,26 @@ class DeclarationManagement(Calls):
         object_class: ObjectClassHandle,
         attributes: Set[AttributeHandle],
         *,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
     ) -> None:
         """Clause 5.9.  `time`, not of the standard: as of that logical time."""
         self._call("unsubscribe_object_class_attributes", with_last((object_class, as_set(attributes)), time))
 
     def subscribe_interaction_class(
-        self, interaction_class: InteractionClassHandle, *, time: LogicalTime | None = None
+        self, interaction_class: InteractionClassHandle, *, time: AnyTime | None = None
     ) -> None:
         """Clause 5.10.  `time`, not of the standard: as of that logical time."""
         arguments = (interaction_class,) if time is None else (interaction_class, True, time)
         self._call("subscribe_interaction_class", arguments)
 
     def subscribe_interaction_class_passively(
-        self, interaction_class: InteractionClassHandle, *, time: LogicalTime | None = None
+        self, interaction_class: InteractionClassHandle, *, time: AnyTime | None = None
     ) -> None:
         """Clause 5.10.  `time`, not of the standard: as of that logical time."""
         self._call("subscribe_interaction_class", with_last((interaction_class, False), time))
 
     def unsubscribe_interaction_class(
-        self, interaction_class: InteractionClassHandle, *, time: LogicalTime | None = None
+        self, interaction_class: InteractionClassHandle, *, time: AnyTime | None = None
     ) -> None:
         """Clause 5.11.  `time`, not of the standard: as of that logical time."""
         self._call("unsubscribe_interaction_class", with_last((interaction_class,), time))

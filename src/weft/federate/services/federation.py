@@ -7,7 +7,7 @@ from collections.abc import Set
 from weft.federate.services.calls import Calls, with_last
 from weft.federate.services.kinds import as_set
 from weft.model.handles import FederateHandle
-from weft.model.time import LogicalTime
+from weft.model.time import AnyTime
 
 
 class FederationManagement(Calls):
@@ -28,7 +28,7 @@ class FederationManagement(Calls):
         """Clause 4.17."""
         self._call("synchronization_point_achieved", with_last((synchronization_point_label,), successfully))
 
-    def request_federation_save(self, label: str, time: LogicalTime | None = None) -> None:
+    def request_federation_save(self, label: str, time: AnyTime | None = None) -> None:
         """Clause 4.19."""
         self._call("request_federation_save", with_last((label,), time))
 

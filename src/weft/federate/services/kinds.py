@@ -16,11 +16,12 @@ a server, ours or another's.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple, TypeVar, cast
 
 from weft.model.enums import OrderType, ResignAction, ServiceGroup
-from weft.model.errors import RTIexception, rti_exception
+from weft.model.errors import InvalidLogicalTime, InvalidLogicalTimeInterval, RTIexception, rti_exception
 from weft.model.handles import (
     AttributeHandle,
     DimensionHandle,
@@ -321,6 +322,8 @@ KINDS: Final[dict[str, Kind]] = {
     ),
 }
 
+_TIMED: Final = (KINDS["Time"], KINDS["Time?"], KINDS["Interval"])
+"""Where a plain number may stand."""
 
 SERVICES: Final = {
     service: tuple(KINDS[word] for word in words)
@@ -336,6 +339,38 @@ def misfit(service: str, arguments: tuple[object, ...], times: Times) -> tuple[K
         if kind.then is not None and not kind.then.fits(value, times):
             return kind.then, value
     return None
+
+
+def _whole(value: object, interval: bool) -> object:
+    if not isinstance(value, int) or isinstance(value, bool):
+        return value
+    return HLAinteger64Interval(value) if interval else HLAinteger64Time(value)
+
+
+def _fraction(value: object, interval: bool) -> object:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return value
+    return HLAfloat64Interval(value) if interval else HLAfloat64Time(value)
+
+
+_FROM_NUMBERS: Final[dict[type[LogicalTime], Callable[[object, bool], object]]] = {
+    HLAinteger64Time: _whole,
+    HLAfloat64Time: _fraction,
+}
+
+
+def with_times(service: str, arguments: tuple[object, ...], times: Times) -> tuple[object, ...]:
+    """The same arguments, and where a plain number stands for a time or an interval, that.
+
+    What is none stays as it is, to be refused: a fraction in a federation that counts in whole numbers, a number below zero.
+    """
+    makes = _FROM_NUMBERS[times[0]]
+    made = list(arguments)
+    for place, kind in enumerate(SERVICES.get(service, ())[: len(made)]):
+        if kind in _TIMED:
+            with contextlib.suppress(InvalidLogicalTime, InvalidLogicalTimeInterval, OverflowError):
+                made[place] = makes(made[place], kind is KINDS["Interval"])
+    return tuple(made)
 
 
 def refusal(service: str, kind: Kind, value: object, may_raise: Iterable[str], times: Times) -> RTIexception:

@@ -20,7 +20,7 @@ from weft.model.handles import (
     TransportationTypeHandle,
 )
 from weft.model.records import MessageRetractionReturn
-from weft.model.time import LogicalTime
+from weft.model.time import AnyTime
 
 
 class ObjectManagement(Calls):
@@ -60,7 +60,7 @@ class ObjectManagement(Calls):
         object_instance: ObjectInstanceHandle,
         attribute_values: Mapping[AttributeHandle, bytes],
         user_supplied_tag: bytes,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
@@ -79,7 +79,7 @@ class ObjectManagement(Calls):
         interaction_class: InteractionClassHandle,
         parameter_values: Mapping[ParameterHandle, bytes],
         user_supplied_tag: bytes,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
@@ -96,7 +96,7 @@ class ObjectManagement(Calls):
         object_instance: ObjectInstanceHandle,
         parameter_values: Mapping[ParameterHandle, bytes],
         user_supplied_tag: bytes,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
@@ -108,7 +108,7 @@ class ObjectManagement(Calls):
         self,
         object_instance: ObjectInstanceHandle,
         user_supplied_tag: bytes,
-        time: LogicalTime | None = None,
+        time: AnyTime | None = None,
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:

@@ -16,11 +16,11 @@ from weft.model.handles import (
     ObjectInstanceHandle,
 )
 from weft.model.records import Blocking, TimeQueryReturn, blocking_from
-from weft.model.time import LogicalTime, LogicalTimeInterval
+from weft.model.time import AnyInterval, AnyTime, LogicalTime, LogicalTimeInterval
 
 
 class TimeManagement(Calls):
-    def enable_time_regulation(self, lookahead: LogicalTimeInterval) -> None:
+    def enable_time_regulation(self, lookahead: AnyInterval) -> None:
         """Clause 8.2."""
         self._pending().refuse_while(GRANT, REGULATION)
         self._call_once("enable_time_regulation", (lookahead,), self._awaited.time_states, (REGULATION,))
@@ -40,27 +40,27 @@ class TimeManagement(Calls):
         self._pending().refuse_before(CONSTRAINED)
         self._call("disable_time_constrained", ())
 
-    def time_advance_request(self, time: LogicalTime) -> None:
+    def time_advance_request(self, time: AnyTime) -> None:
         """Clause 8.8."""
         self._advance("time_advance_request", time)
 
-    def time_advance_request_available(self, time: LogicalTime) -> None:
+    def time_advance_request_available(self, time: AnyTime) -> None:
         """Clause 8.9."""
         self._advance("time_advance_request_available", time)
 
-    def next_message_request(self, time: LogicalTime) -> None:
+    def next_message_request(self, time: AnyTime) -> None:
         """Clause 8.10."""
         self._advance("next_message_request", time)
 
-    def next_message_request_available(self, time: LogicalTime) -> None:
+    def next_message_request_available(self, time: AnyTime) -> None:
         """Clause 8.11."""
         self._advance("next_message_request_available", time)
 
-    def flush_queue_request(self, time: LogicalTime) -> None:
+    def flush_queue_request(self, time: AnyTime) -> None:
         """Clause 8.12."""
         self._advance("flush_queue_request", time)
 
-    def _advance(self, service: str, time: LogicalTime) -> None:
+    def _advance(self, service: str, time: AnyTime) -> None:
         """The grant ends it, which may be delivered before this returns; or a refusal, which may come with a later call."""
         self._pending().refuse_while(GRANT, REGULATION, CONSTRAINED)
         self._call_once(service, (time,), self._awaited.time_states, (GRANT,))
@@ -85,7 +85,7 @@ class TimeManagement(Calls):
         """Clause 8.19."""
         return self._ask(TimeQueryReturn, "query_lits")
 
-    def modify_lookahead(self, lookahead: LogicalTimeInterval) -> None:
+    def modify_lookahead(self, lookahead: AnyInterval) -> None:
         """Clause 8.20."""
         pending = self._pending()
         pending.refuse_while(GRANT)

@@ -65,10 +65,10 @@ class VirtualClock:
 
     def __init__(self) -> None:
         self.now = 0.0
-        self._agenda: list[tuple[float, int, Callable[[], None]]] = []
+        self._agenda: list[tuple[float, int, Callable[[], object]]] = []
         self._noted = 0
 
-    def at(self, when: float, action: Callable[[], None]) -> None:
+    def at(self, when: float, action: Callable[[], object]) -> None:
         # The count keeps events of equal time in the order in which they were noted.
         self._noted += 1
         heapq.heappush(self._agenda, (when, self._noted, action))
