@@ -24,7 +24,6 @@ from pyspark.sql.types import StructType
 from review.simulation import Row, Simulation, number, write
 from support.manifests import list_anew
 from weft.host.recording import row_files
-from weft.review import register
 from weft.review.spark import run_files
 from weft.review.spark.source import RowsReader, SourceOptions
 
@@ -250,14 +249,3 @@ def test_partitions_are_ranges_of_rows_of_a_node(run: Path, monkeypatch: pytest.
         assert len(rows) <= 40 // 3 + ROWS_IN_GROUP
         found += rows
     assert in_order(found) == in_order([{name: row[name] for name in ("node", "seq")} for row in every.rows])
-
-
-def test_spark_hands_its_filters_over(spark: Any, run: Path) -> None:
-    """Fewer partitions are planned where it asks for one node, or for rows that stand in few files."""
-    register(spark)
-    every = Recorded.of(run)
-    frame = spark.read.format("weft").options(columns="node,seq,kind").load(str(run))
-    one = frame.where("node = 'node 0'")
-    assert one.rdd.getNumPartitions() < frame.rdd.getNumPartitions()
-    assert one.count() == sum(row["node"] == "node 0" for row in every.rows)
-    assert frame.where("seq > 1000000").rdd.getNumPartitions() == 0

@@ -84,8 +84,8 @@ def grouped(described: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _alike(table: pa.Table, how: str) -> pa.Table:
     keys = list(arrow.names_of(GROUPED))
-    counted = [("count", "sum")] if how == "sum" else [([], how)]
-    made = table.group_by(keys, use_threads=False).aggregate(counted)
+    what: str | list[str] = "count" if how == "sum" else []
+    made = table.group_by(keys, use_threads=False).aggregate([(what, how)])
     return made.rename_columns([name if name in keys else "count" for name in made.column_names])
 
 

@@ -155,7 +155,8 @@ def timed(steps: pa.Table) -> tuple[dict[str, Times], pa.Table]:
             int(taken[places].max()),
             int(mono[mine].min()),
             int(mono[mine].max()),
-            *(_least(steps, name, mine) for name in ("priority", "sub_priority")),
+            _least(steps, "priority", mine),
+            _least(steps, "sub_priority", mine),
             int(late[places].sum()),
         )
     if not len(order):
