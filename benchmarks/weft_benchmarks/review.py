@@ -112,7 +112,7 @@ def measure_review(session: Any, run: Path, say: Callable[[str], None], no_advic
     if not no_advice:
         say(f"{rows:,} rows: advice")
         with Meter() as meter:
-            advise(context.rows, inputs_of(opened.run))
+            advise(context.advice_rows, inputs_of(opened.run))
         advice = meter.figures()
     session.catalog.clearCache()
     return Steps(rows, figures, advice)

@@ -24,8 +24,9 @@ from weft.review.advice.jobs import (
     operation_causes,
 )
 from weft.review.advice.rid import write_rid
+from weft.review.advice.rows import AdviceRows
 from weft.review.errors import ReviewError
-from weft.review.spark.reading import open_for_review, read_rows
+from weft.review.spark.reading import open_for_review
 from weft.review.tune import Tuned, is_ours, tune, write_files
 
 MS = 1_000_000
@@ -137,7 +138,7 @@ def test_it_is_told_in_words_and_in_json(tuned: Tuned, run: Path) -> None:
 
 def test_jobs_find_what_the_rows_say(spark: Any, story: Story, run: Path) -> None:
     """Graphs and histograms against the same by plain loops."""
-    rows = read_rows(spark, open_for_review(run))
+    rows = AdviceRows.of(spark, open_for_review(run))
     nodes = {row["federate"]: row["node"] for row in story.rows if row["kind"] == "join"}
     sends = [row for row in story.rows if row["kind"] == "send"]
     graph: Counter[tuple[str, str]] = Counter()

@@ -40,6 +40,24 @@ WORDS = {
     "transport": ("reliable", "best-effort"),
     "operation": ("handle",),
 }  # fmt: skip
+MODEL = """<?xml version="1.0" encoding="utf-8"?>
+<objectModel xmlns="http://standards.ieee.org/IEEE1516-2010">
+  <objects><objectClass><name>HLAobjectRoot</name>
+    <objectClass><name>Tank</name><sharing>PublishSubscribe</sharing>
+      <attribute><name>Position</name><dataType>HLAASCIIstring</dataType><updateType>Static</updateType><ownership>NoTransfer</ownership>
+        <sharing>PublishSubscribe</sharing><dimensions><dimension>x</dimension><dimension>y</dimension></dimensions>
+        <transportation>HLAreliable</transportation><order>Receive</order></attribute>
+    </objectClass></objectClass></objects>
+  <interactions><interactionClass><name>HLAinteractionRoot</name>{interactions}</interactionClass></interactions>
+  <dimensions>{dimensions}</dimensions>
+</objectModel>
+"""
+INTERACTION = """
+    <interactionClass><name>{name}</name><sharing>PublishSubscribe</sharing><dimensions/>
+      <transportation>HLAreliable</transportation><order>Receive</order></interactionClass>"""
+DIMENSION = """
+    <dimension><name>{name}</name><dataType>HLAinteger64BE</dataType><upperBound>1010</upperBound>
+      <normalization>linear</normalization><value>Excluded</value></dimension>"""
 CONTROL = ("join", "resign", "declare", "region")
 START = 1_700_000_000_000_000_000
 STEP = 10_000_000  # ns
@@ -97,7 +115,7 @@ def make_run(folder: Path, plan: SyntheticPlan) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     info = {
         "federation": "synthetic", "id": f"{plan.seed:010d}", "start_ns": START, "node": "n0",
-        "time": "HLAinteger64Time", "modules": [], "schema": VERSION,
+        "time": "HLAinteger64Time", "modules": [_write_model(folder)], "schema": VERSION,
     }  # fmt: skip
     names = [f"n{number}" for number in range(plan.nodes)]
     files = [NodeFiles(folder, name, START, info) for name in names]
@@ -117,6 +135,16 @@ def make_run(folder: Path, plan: SyntheticPlan) -> Path:
              "others": others}
         )  # fmt: skip
     return folder
+
+
+def _write_model(folder: Path) -> dict[str, str]:
+    """For advice on regions; says where it is."""
+    interactions = "".join(INTERACTION.format(name=name.rpartition(".")[2]) for name in CLASSES[:TANK])
+    dimensions = "".join(DIMENSION.format(name=name) for name in "xy")
+    place = folder / "model" / "synthetic.xml"
+    place.parent.mkdir()
+    place.write_text(MODEL.format(interactions=interactions, dimensions=dimensions))
+    return {"name": place.name, "file": str(place.relative_to(folder))}
 
 
 SEEDS = 10  # of a night's runs

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from weft.host.storage import Place
 from weft.review import quality
+from weft.review.advice import jobs as advice_jobs
 from weft.review.advice.advice import advise_run
 from weft.review.advice.told import AdviceData
 from weft.review.audits import causal, deadlines, delivery, interest, survey, timing
@@ -19,7 +20,7 @@ from weft.review.errors import ReviewError, reason
 from weft.review.quality import Doubt
 from weft.review.report.evidence import Evidence, gather
 from weft.review.spark import checking
-from weft.review.spark.reading import open_for_review, read_rows, with_doubts
+from weft.review.spark.reading import open_for_review, with_doubts
 from weft.review.spark.session import LOCAL, Profile, given_session, progress
 from weft.review.spark.tasks import DamagedFile
 
@@ -34,8 +35,16 @@ AUDITS: dict[str, Callable[[Context], Result]] = {
     "deadlines": deadlines.audit,
 }
 
-STEPS = (survey.STEPS, causal.STEPS, timing.STEPS, interest.STEPS, delivery.STEPS, deadlines.STEPS)
-"""What each audit does, as it is declared; the first is done for all of them."""
+STEPS = (
+    survey.STEPS,
+    causal.STEPS,
+    timing.STEPS,
+    interest.STEPS,
+    delivery.STEPS,
+    deadlines.STEPS,
+    advice_jobs.STEPS,
+)
+"""What each audit does, as it is declared; the first is done for all of them, and the last is advice."""
 
 OK, VIOLATED, INCONCLUSIVE = "ok", "violated", "inconclusive"
 
@@ -122,10 +131,9 @@ def review(
         if checksums:
             verify(context, say)
         found = run_audits(context, say)
-        context.rows = read_rows(spark, context.opened)
         if advice:
             with _timed(found, "advice"), progress(spark, "advice", say):
-                found.advice = advise_run(context.rows, context.opened.run)
+                found.advice = advise_run(context.advice_rows, context.opened.run)
         if evidence:
             with _timed(found, "report"), progress(spark, "report", say):
                 found.evidence = gather(context, found.audits)

@@ -14,6 +14,7 @@ from weft.model.json_types import JsonObject
 from weft.model.records import Source
 from weft.review.advice.advice import RunAdvice, Say, advise, inputs_of
 from weft.review.advice.check import MESSAGES, check
+from weft.review.advice.rows import AdviceRows
 from weft.review.errors import ReviewError
 from weft.review.spark.reading import open_for_review, read_rows
 from weft.review.spark.session import LOCAL, Profile, given_session, progress
@@ -72,10 +73,10 @@ def tune(
         refuse_others(folder, ("weft.rid", "domains.toml", "schedule.toml"))
     run = opened.run
     with given_session(session, Profile(master, run.rows), say) as spark:
-        rows = read_rows(spark, opened)
+        rows = AdviceRows.of(spark, opened)
         with progress(spark, "advice", say):
             advice = advise(rows, given)
-        found = check(rows, advice, messages, say) if replay else None
+        found = check(read_rows(spark, opened), rows, advice, messages, say) if replay else None
     files = write_files(folder, advice.files(), str(run.path), force)
     return Tuned(str(run.path), run.rows, run.dropped, opened.notes, advice, files, found)
 

@@ -95,7 +95,7 @@ def test_advice_that_fails_stops_nothing(spark: Any, run: Path, monkeypatch: pyt
     monkeypatch.setattr(advice, "orders_advice", fail)
     context = context_of(run, spark)
     context.opened.run.info["modules"] = [{"name": "gone.xml", "file": "fom/gone.xml"}]
-    found: Any = advice.advise_run(context.rows, context.opened.run)
+    found: Any = advice.advise_run(context.advice_rows, context.opened.run)
     assert "gone.xml" in found["grid"]["none_because"]
     assert found["domains"] == found["orders"] == {"none_because": "it failed: no such column"}
     assert found["schedule"]["operations"]
@@ -103,7 +103,7 @@ def test_advice_that_fails_stops_nothing(spark: Any, run: Path, monkeypatch: pyt
     assert len(lines) == 5
     assert "operations that can be late" in lines[3]
     with pytest.raises(RuntimeError):
-        advice.advise(context.rows, advice.without_model(context.opened.run))
+        advice.advise(context.advice_rows, advice.without_model(context.opened.run))
 
 
 # The end of the demo

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,3 +69,35 @@ def test_settings_follow_the_master() -> None:
     far = session.settings(session.Profile("spark://cluster:7077", rows=10_000_000), "log")
     assert "spark.driver.host" not in far
     assert "spark.sql.shuffle.partitions" not in far
+
+
+def test_socket_files_outlive_a_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Java stays for the next session of the process; where their paths would be too long there are none."""
+    here = session.settings(session.Profile("local[1]"), "log")
+    folder = here["spark.python.unix.domain.socket.dir"]
+    assert os.path.isdir(folder)
+    assert (
+        folder == session.settings(session.Profile("local[2]"), "log")["spark.python.unix.domain.socket.dir"]
+    )
+    monkeypatch.setattr("tempfile.gettempdir", lambda: "/tmp/" + 60 * "x")
+    assert "spark.python.unix.domain.socket.dir" not in session.settings(session.Profile("local[1]"), "log")
+
+
+TWO_SESSIONS = """
+from weft.review.spark.session import Profile, spark_session
+from weft.review.spark.tasks import spread
+from weft.review.steps.told import TOLD, telling, told_of
+from functools import partial
+for _ in range(2):
+    with spark_session(Profile("local[1]", memory="1g")) as session:
+        print(told_of(spread(session, [partial(telling, 0, "told")], TOLD)))
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.xdist_group("spark")
+@pytest.mark.timeout(600)
+def test_two_sessions_of_one_process() -> None:
+    """One after the other, as a notebook or a benchmark has them."""
+    done = subprocess.run([sys.executable, "-c", TWO_SESSIONS], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == ["['told']", "['told']"], done.stderr

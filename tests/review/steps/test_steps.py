@@ -14,13 +14,18 @@ import pytest
 
 from review.checks import faulty_run, reviewed_here
 from review.simulation import Row, Simulation, number, plant, write
+from support.random_recorded_rows import EMPTY, FED, Story, write_run
 from weft.cli import main
 from weft.host.recording.row_files import row_tables
 from weft.recorder import COLUMNS
+from weft.review.advice import traffic
+from weft.review.advice.advice import advise, inputs_of
+from weft.review.advice.rows import AdviceRows
 from weft.review.audits import causal_log
 from weft.review.kernels import arrow
 from weft.review.review import AUDITS, STEPS
 from weft.review.spark import tasks
+from weft.review.spark.reading import open_for_review
 from weft.review.steps import (
     LOOKAHEAD,
     RECORDED,
@@ -37,8 +42,8 @@ NAMES = {"time_int": TIME, "lookahead_int": LOOKAHEAD}
 
 
 def test_every_audit_is_declared() -> None:
-    """And the survey, which all of them share."""
-    assert {audit.audit for audit in STEPS} == {"survey", *AUDITS}
+    """And the survey, which all of them share, and the advice."""
+    assert {audit.audit for audit in STEPS} == {"survey", *AUDITS, "advice"}
 
 
 def test_a_name_means_one_step() -> None:
@@ -83,6 +88,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
         return row_tables(file, columns, *rest)
 
     monkeypatch.setattr(causal_log, "AT_ONCE", 0)
+    monkeypatch.setattr(traffic, "MOST_MOVES", 0)
     monkeypatch.setattr(StepRunner, "works", watched_works)
     monkeypatch.setattr(StepRunner, "then", watched_then)
     monkeypatch.setattr(tasks, "row_tables", watched_read)
@@ -106,10 +112,31 @@ def test_what_is_declared_is_what_is_done(tmp_path: Path, watched: dict[str, set
     for _ in range(4):
         plant(rows, "late", random.Random(5))
     reviewed_here(write(tmp_path / "vectors", _numbered(rows), rows_per_file=1), rows_per_part=1)
+    _advised(tmp_path)
     for name, columns in watched.items():
         assert columns == set(EVERY[name].columns), name
     folds = {name for name, step in EVERY.items() if step.kind is StepKind.FOLD}
     assert set(EVERY) - set(watched) <= folds | NOT_HERE
+
+
+def _advised(folder: Path) -> None:
+    """Advice, on a run in which regions move often and operations were dispatched."""
+    story = Story(7, steps=30)
+    mono = {
+        "name": "one",
+        "operation": "work",
+        "node": "S1",
+        "source": 1,
+        "message": 1,
+        "cause_source": 1,
+        "cause": 1,
+    }
+    steps = [
+        {**EMPTY, **mono, "seq": 1000 + at, "epoch_ns": 10**9, "mono_ns": at, "kind": kind}
+        for at, kind in enumerate(("dispatch", "done"))
+    ]
+    opened = open_for_review(write_run(folder / "advised", story.rows + steps, FED))
+    advise(AdviceRows.of(None, opened), inputs_of(opened.run))
 
 
 def test_a_graph_that_cannot_be_is_refused() -> None:

@@ -41,7 +41,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--advice",
         action="store_true",
-        help="also say of every run what should change, which takes some seconds each",
+        help="also say of every run what should change",
     )
 
 

@@ -1,6 +1,6 @@
 """What should change before the next run: each advice with its file and what it is predicted to gain (docs/how-to/tuning.md).
 
-The numbers come from `advice.jobs` (Spark), what follows from them from the plain modules `advice.grid`, `advice.domains`,
+The numbers come from `advice.jobs`, what follows from them from the plain modules `advice.grid`, `advice.domains`,
 `advice.schedule` and `advice.orders`.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
 
 from weft.channel import SchedulePlan, write_schedule
 from weft.fabric import Domains, Topology, parse_domains
@@ -21,7 +21,7 @@ from weft.review.advice import domains as advice_domains
 from weft.review.advice import jobs
 from weft.review.advice import orders as advice_orders
 from weft.review.advice import schedule as advice_schedule
-from weft.review.advice.batches import Model, More, model_spaces
+from weft.review.advice.batches import OUTSIDE, Model, More, model_spaces
 from weft.review.advice.domains import NodeTraffic, write_domains_file
 from weft.review.advice.grid import TrafficCounts, partitions
 from weft.review.advice.rid import (
@@ -36,6 +36,7 @@ from weft.review.advice.rid import (
     with_shapes,
     write_rid,
 )
+from weft.review.advice.rows import AdviceRows
 from weft.review.advice.schedule import Measured
 from weft.review.advice.told import (
     AdviceData,
@@ -47,9 +48,6 @@ from weft.review.advice.told import (
     SettingData,
 )
 from weft.review.errors import ReviewError, reason
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 RID_FILE, DOMAINS_FILE, SCHEDULE_FILE = "weft.rid", "domains.toml", "schedule.toml"
 Made = TypeVar("Made")
@@ -182,7 +180,7 @@ def more_counts(given: Inputs, *settings: DdmSettings) -> More:
     return tuple(sorted(found.items()))
 
 
-def grid_advice(rows: DataFrame, given: Inputs) -> GridAdvice | None:
+def grid_advice(rows: AdviceRows, given: Inputs) -> GridAdvice | None:
     """None where nothing went by channels from one node to another."""
     model, spaces = given.model, model_spaces(given.model)
     old = recorded_settings(given)
@@ -191,11 +189,12 @@ def grid_advice(rows: DataFrame, given: Inputs) -> GridAdvice | None:
     listening = jobs.listening_of(rows, model, more)
     grouped = jobs.grouped_sends(rows, model, more, listening).persist()
     try:
-        used = jobs.spaces_used(grouped)
+        layouts = jobs.layouts_of(grouped)
+        used = jobs.spaces_used(layouts)
         alike = candidates(spaces, base)
         single = one_by_one(base, spaces, used)
         flat = [setting for tried in single.values() for _, setting in tried]
-        counts = jobs.counts_of(grouped, model, more, listening, [old, *alike, *flat])
+        counts = jobs.counts_of(rows, grouped, model, more, listening, [old, *alike, *flat])
         if not counts[0].sent:
             return None
         results = [_tried(one, found, given) for one, found in zip([old, *alike, *flat], counts, strict=True)]
@@ -204,7 +203,7 @@ def grid_advice(rows: DataFrame, given: Inputs) -> GridAdvice | None:
             space: best_shape([(shape, next(rest)) for shape, _ in tried]) for space, tried in single.items()
         }
         combined = with_shapes(base, spaces, chosen)
-        (together,) = jobs.counts_of(grouped, model, more, listening, [combined])
+        (together,) = jobs.counts_of(rows, grouped, model, more, listening, [combined])
         tried = [*results[1 : 1 + len(alike)], _tried(combined, together, given)]
         if not any(one.cost() for one in tried):
             return None
@@ -213,7 +212,7 @@ def grid_advice(rows: DataFrame, given: Inputs) -> GridAdvice | None:
             new_counts = counts[0]
         else:
             new_counts = together if new is tried[-1] else counts[1 + tried.index(new)]
-        left_out = jobs.outside(grouped)
+        left_out = layouts[OUTSIDE]
     finally:
         grouped.unpersist()
     names = {one.federate: one.name for one in listening.listeners}
@@ -264,7 +263,7 @@ class DomainsAdvice:
         return made
 
 
-def domains_advice(rows: DataFrame, given: Inputs) -> DomainsAdvice | None:
+def domains_advice(rows: AdviceRows, given: Inputs) -> DomainsAdvice | None:
     """None where there is one node only."""
     domains = None if given.domains is None else parse_domains(given.domains)
     nodes = jobs.federate_nodes(rows)
@@ -382,7 +381,7 @@ class ScheduleAdvice:
         }
 
 
-def schedule_advice(rows: DataFrame) -> ScheduleAdvice | None:
+def schedule_advice(rows: AdviceRows) -> ScheduleAdvice | None:
     """None where nothing was dispatched by RT_Info."""
     by_node = jobs.measured_operations(rows)
     if not by_node:
@@ -426,7 +425,7 @@ def worst_of(by_node: Mapping[str, Sequence[Measured]]) -> list[Measured]:
 # --- orders -----------------------------------------------------------------------------------------------------------
 
 
-def orders_advice(rows: DataFrame) -> list[OrderData]:
+def orders_advice(rows: AdviceRows) -> list[OrderData]:
     return advice_orders.advise(jobs.class_traffic(rows), jobs.class_causes(rows))
 
 
@@ -463,11 +462,8 @@ class RunAdvice:
         return cast("AdviceData", {name: data for name, data in made.items() if data is not None})
 
 
-def advise(rows: DataFrame, given: Inputs, failed: Mapping[str, str] | None = None) -> RunAdvice:
-    """`rows` is the table of a run (`advice.jobs`).
-
-    `failed`: advice that fails is missing, and why is said, in place of an error; its entries are missing from the outset.
-    """
+def advise(rows: AdviceRows, given: Inputs, failed: Mapping[str, str] | None = None) -> RunAdvice:
+    """`failed`: advice that fails is missing, and why is said, in place of an error; its entries are missing from the outset."""
     missing: dict[str, str] = dict(failed or {})
     strict = failed is None
 
@@ -497,7 +493,7 @@ def advise(rows: DataFrame, given: Inputs, failed: Mapping[str, str] | None = No
     return RunAdvice(given, grid, domains, schedule, orders or (), missing)
 
 
-def advise_run(rows: DataFrame, run: Run) -> AdviceData:
+def advise_run(rows: AdviceRows, run: Run) -> AdviceData:
     """What the review says under "advice"; where one fails, why is said there, and the others are there all the same."""
     failed = {}
     try:

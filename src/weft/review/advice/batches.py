@@ -32,7 +32,10 @@ from weft.review.kernels import arrow
 SEND_COLUMNS = ("node", "epoch_ns", "source", "class", "items", "order", "transport", "destinations",
                 "dimensions", "lower", "upper", "boxes")  # fmt: skip
 GROUPED = "node string, source bigint, reliable boolean, layout string, ranges binary, destinations array<bigint>, epoch bigint"
+PACKED = "layout string, messages bigint, groups binary"
+"""Groups of one layout, as Arrow packs them: Spark keeps them so, and looks at no row of theirs."""
 COUNTED = "setting int, field string, federate bigint, number bigint"
+ROWS_AT_ONCE = 1 << 16  # groups that are counted together
 OUTSIDE = "-"
 """The layout of what goes to those who get it and nobody else, under any strategy."""
 
@@ -65,6 +68,47 @@ def described(
     for batch in batches:
         if batch.num_rows:
             yield describe_batch(batch, spaces, cells, listening)
+
+
+def grouped(described: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """What is alike once, with its number; by layout, packed."""
+    gathered = [_alike(_with_bytes(pa.Table.from_batches([batch])), "count_all") for batch in described]
+    if not gathered:
+        return
+    every = _alike(pa.concat_tables(gathered), "sum")
+    for layout in every["layout"].unique().to_pylist():
+        mine = every.filter(pc.equal(every["layout"], layout))
+        row = {"layout": layout, "messages": pc.sum(mine["count"]).as_py(), "groups": arrow.packed(mine)}
+        yield arrow.made_of_rows([row], arrow.schema_of(PACKED))
+
+
+def _alike(table: pa.Table, how: str) -> pa.Table:
+    keys = list(arrow.names_of(GROUPED))
+    what: str | list[str] = "count" if how == "sum" else []
+    made = table.group_by(keys, use_threads=False).aggregate([(what, how)])
+    return made.rename_columns([name if name in keys else "count" for name in made.column_names])
+
+
+def _with_bytes(table: pa.Table) -> pa.Table:
+    """Lists of numbers as their bytes, since nothing can be grouped by lists."""
+    lists = table["destinations"].combine_chunks()
+    offsets = np.asarray(lists.offsets).astype(np.int64) * 8
+    values = np.ascontiguousarray(lists.values.to_numpy())
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(values)]
+    made = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(lists), buffers)
+    return table.set_column(table.column_names.index("destinations"), "destinations", made)
+
+
+def unpacked(packed: bytes) -> Iterator[pa.RecordBatch]:
+    """Groups, with lists as they were."""
+    table = arrow.unpacked(packed)
+    at = table.column_names.index("destinations")
+    for batch in table.to_batches(ROWS_AT_ONCE):
+        given = batch.column(at)
+        offsets = np.frombuffer(given.buffers()[1], np.int64)[given.offset : given.offset + len(given) + 1]
+        values = np.frombuffer(given.buffers()[2] or b"", np.int64)
+        lists = pa.ListArray.from_arrays(pa.array((offsets // 8).astype(np.int32)), pa.array(values))
+        yield batch.set_column(at, "destinations", lists)
 
 
 def describe_batch(
@@ -221,5 +265,6 @@ class CountRow(TypedDict):
 def read_counts(rows: Iterable[CountRow], settings: int) -> list[TrafficCounts]:
     totals = [TrafficCounts() for _ in range(settings)]
     for row in rows:
-        getattr(totals[row["setting"]], row["field"])[row["federate"]] = row["number"]
+        numbers = getattr(totals[row["setting"]], row["field"])
+        numbers[row["federate"]] = numbers.get(row["federate"], 0) + row["number"]
     return totals

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from weft.model.json_types import JsonObject
 from weft.model.records import Source
@@ -13,9 +13,10 @@ from weft.review.advice.advice import RID_FILE, Inputs, RunAdvice, Say, more_cou
 from weft.review.advice.batches import model_cells, model_spaces
 from weft.review.advice.cells import layout_of
 from weft.review.advice.domains import NodeTraffic, topology_cost
-from weft.review.advice.jobs import BY_CHANNELS
 from weft.review.advice.replay import COLUMNS, KINDS, replay_domains, replay_strategy
+from weft.review.advice.rows import AdviceRows
 from weft.review.advice.schedule import NO_PRIORITY, Job, simulate
+from weft.review.advice.traffic import BY_CHANNELS
 from weft.review.kernels.records import RecordedRow
 
 if TYPE_CHECKING:
@@ -24,13 +25,25 @@ if TYPE_CHECKING:
 MESSAGES = 20_000
 """That are replayed, if nothing else is said: what takes a minute or so."""
 TOTALS = ("sent", "copies", "received", "wanted", "unwanted")
+NEVER = -1  # of no row
 PERIODS = 20  # of the slowest operation
 
 
-def check(rows: DataFrame, advice: RunAdvice, messages: int, say: Say) -> JsonObject:
-    """Beside each other, for each advice and for old and new settings: `predicted` and `obtained`."""
-    part, count = first_messages(rows, messages)
-    made: JsonObject = {"messages": count}
+class Beginning(NamedTuple):
+    """What is replayed of a run: its first so many messages that go by channels."""
+
+    frame: DataFrame
+    rows: AdviceRows
+    messages: int
+
+
+def check(frame: DataFrame, rows: AdviceRows, advice: RunAdvice, messages: int, say: Say) -> JsonObject:
+    """Beside each other, for each advice and for old and new settings: `predicted` and `obtained`.
+
+    `frame` has the same rows, one by one.
+    """
+    part = first_messages(frame, rows, messages)
+    made: JsonObject = {"messages": part.messages}
     if advice.grid is not None:
         made["grid"] = _check_grid(part, advice, say)
     if advice.domains is not None and advice.given.model:
@@ -40,16 +53,15 @@ def check(rows: DataFrame, advice: RunAdvice, messages: int, say: Say) -> JsonOb
     return made
 
 
-def first_messages(rows: DataFrame, messages: int) -> tuple[DataFrame, int]:
-    """The run up to its so-manieth message that goes by channels, and how many there are."""
+def first_messages(frame: DataFrame, rows: AdviceRows, messages: int) -> Beginning:
+    """The run up to its so-manieth message that goes by channels."""
     from pyspark.sql import functions as f
 
-    sends = replayable(rows).where(f.col("kind") == "send")
+    sends = replayable(frame).where(f.col("kind") == "send")
     chosen = sends.select("epoch_ns").orderBy("epoch_ns").limit(messages)
     found = chosen.agg(f.max("epoch_ns").alias("last"), f.count("*").alias("n")).first()
-    if not found["n"]:
-        return rows.limit(0), 0
-    return replayable(rows).where(f.col("epoch_ns") <= found["last"]), found["n"]
+    until = found["last"] if found["n"] else NEVER
+    return Beginning(replayable(frame).where(f.col("epoch_ns") <= until), rows.up_to(until), found["n"])
 
 
 def replayable(rows: DataFrame) -> DataFrame:
@@ -61,9 +73,9 @@ def replayable(rows: DataFrame) -> DataFrame:
     return rows.where(f.col("kind").isin(*KINDS)).where((f.col("kind") != "send") | (by_channels & known))
 
 
-def _in_order(part: DataFrame) -> Iterable[RecordedRow]:
+def _in_order(part: Beginning) -> Iterable[RecordedRow]:
     """Row by row, a partition at a time."""
-    wanted = part.select(*COLUMNS, "order").orderBy("epoch_ns", "node", "seq")
+    wanted = part.frame.select(*COLUMNS, "order").orderBy("epoch_ns", "node", "seq")
     found: Iterable[RecordedRow] = wanted.toLocalIterator(prefetchPartitions=True)
     return found
 
@@ -71,15 +83,15 @@ def _in_order(part: DataFrame) -> Iterable[RecordedRow]:
 # --- grid -------------------------------------------------------------------------------------------------------------
 
 
-def _check_grid(part: DataFrame, advice: RunAdvice, say: Say) -> JsonObject:
+def _check_grid(part: Beginning, advice: RunAdvice, say: Say) -> JsonObject:
     assert advice.grid is not None
     given, grid = advice.given, advice.grid
     old, new = recorded_settings(given), grid.new.setting
     more = more_counts(given, old, new)
-    listening = advice_jobs.listening_of(part, given.model, more)
-    grouped = advice_jobs.grouped_sends(part, given.model, more, listening)
-    counts = advice_jobs.counts_of(grouped, given.model, more, listening, [old, new])
-    nodes = sorted(set(advice_jobs.federate_nodes(part).values()))
+    listening = advice_jobs.listening_of(part.rows, given.model, more)
+    grouped = advice_jobs.grouped_sends(part.rows, given.model, more, listening)
+    counts = advice_jobs.counts_of(part.rows, grouped, given.model, more, listening, [old, new])
+    nodes = sorted(set(advice_jobs.federate_nodes(part.rows).values()))
     made: JsonObject = {}
     rids = (given.rid, Source(RID_FILE, grid.text.encode()))
     for when, predicted, rid in zip(("old", "new"), counts, rids, strict=True):
@@ -106,11 +118,11 @@ def _goes_by_channels(row: RecordedRow, given: Inputs) -> bool:
 # --- domains ----------------------------------------------------------------------------------------------------------
 
 
-def _check_domains(part: DataFrame, advice: RunAdvice, say: Say) -> JsonObject:
+def _check_domains(part: Beginning, advice: RunAdvice, say: Say) -> JsonObject:
     assert advice.domains is not None
     given, domains = advice.given, advice.domains
-    nodes = advice_jobs.federate_nodes(part)
-    traffic = NodeTraffic.of(domains.old.servers, advice_jobs.message_graph(part, nodes))
+    nodes = advice_jobs.federate_nodes(part.rows)
+    traffic = NodeTraffic.of(domains.old.servers, advice_jobs.message_graph(part.rows, nodes))
     home = given.home if given.home in domains.old.servers else domains.old.servers[0]
     made: JsonObject = {}
     for when, topology in (("old", domains.old), ("new", domains.new)):

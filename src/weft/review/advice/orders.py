@@ -35,6 +35,17 @@ class ClassTraffic:
     held: int = 0
     held_ns: int = 0
 
+    def add(self, other: ClassTraffic) -> None:
+        for mine, more in ((self.orders, other.orders), (self.control, other.control)):
+            for order, number in more.items():
+                mine[order] = mine.get(order, 0) + number
+        self.payload += other.payload
+        self.reliable = self.reliable and other.reliable
+        self.sources |= other.sources
+        self.destinations |= other.destinations
+        self.held += other.held
+        self.held_ns += other.held_ns
+
 
 def advise(classes: Mapping[str, ClassTraffic], causes: Mapping[tuple[str, str], int]) -> list[OrderData]:
     """For each class that has an order, whether it could do without, and what that would save.

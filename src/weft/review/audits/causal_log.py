@@ -22,7 +22,6 @@ import pyarrow as pa
 
 from weft.review.audits import pick
 from weft.review.audits.context import Context
-from weft.review.audits.told import TOLD, telling, told_of
 from weft.review.kernels import arrow
 from weft.review.kernels.crossing import Crossed, Crossing, offsets
 from weft.review.kernels.log_scan import Key, LateMessage, LogScan, Start
@@ -32,6 +31,7 @@ from weft.review.kernels.stretches import StretchEffect, starts, summarise
 from weft.review.spark.by_clock import LogPiece, TimedFile, cut, how_many, read_piece, timed_files
 from weft.review.spark.tasks import Frame, RunPart, in_order
 from weft.review.steps import RECORDED, AuditStep, StepKind
+from weft.review.steps.told import TOLD, telling, told_of
 
 PATIENCE = 5_000_000_000  # ns by which the clocks of machines may differ
 AT_ONCE = (

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from weft.review.advice.rows import AdviceRows
 from weft.review.audits.survey import ACTING as ACTING
 from weft.review.audits.survey import RTI as RTI
 from weft.review.audits.survey import MemberStay, Seen, survey
 from weft.review.kernels import arrow
 from weft.review.kernels.records import AuditFigures, Violation
 from weft.review.quality import CLOCK, WRONG
-from weft.review.spark.reading import Opened
+from weft.review.spark.reading import Opened, read_rows
 from weft.review.spark.tasks import Frame, RunPart, lives_of, parts_of
 from weft.review.steps import StepRunner
 
@@ -82,11 +83,14 @@ class Context:
         assert self.session is not None
         return self.session
 
-    @property
+    @cached_property
     def frame(self) -> DataFrame:
-        """All rows; with Spark only."""
-        assert self.rows is not None
-        return self.rows
+        """All rows, by Spark's own reader; with Spark only."""
+        return read_rows(self.spark, self.opened) if self.rows is None else self.rows
+
+    @property
+    def advice_rows(self) -> AdviceRows:
+        return AdviceRows(self.runner, self.parts)
 
     @cached_property
     def parts(self) -> list[RunPart]:

@@ -24,7 +24,6 @@ from weft.model.json_types import JsonObject
 from weft.review.audits import pick
 from weft.review.audits.context import Context, Leaving
 from weft.review.audits.survey import OF_THE_RECORDER
-from weft.review.audits.told import TOLD, telling, told_of
 from weft.review.kernels import arrow
 from weft.review.kernels import timing as kernel
 from weft.review.kernels.pieces import Array
@@ -43,6 +42,7 @@ from weft.review.spark.by_clock import (
 )
 from weft.review.spark.tasks import RunPart, Work, lives_of, merged, read_part, rising
 from weft.review.steps import LOOKAHEAD, RECORDED, TIME, AuditStep, StepKind
+from weft.review.steps.told import TOLD, telling, told_of
 
 EARLY_GRANT = "grant above LBTS"
 FLUSH = "flush_queue_grant"

@@ -8,14 +8,11 @@ import pyarrow.compute as pc
 
 from weft.review.audits.survey import RTI
 from weft.review.kernels import arrow
+from weft.review.kernels.arrow import filtered as filtered
 from weft.review.kernels.pieces import Array
 
 SEP = "\x1f"
 BLOCK_BITS = 8
-
-
-def filtered(table: pa.Table, rows: Array) -> pa.Table:
-    return table if rows.all() else table.filter(pa.array(rows))
 
 
 def of_kinds(table: pa.Table, *kinds: str) -> pa.Table:

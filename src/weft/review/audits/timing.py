@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,10 +18,13 @@ from weft.review.audits.judging import AFTER_RESIGNATION, LOST, OTHER_TIME
 from weft.review.audits.near import ROWS_NEAR
 from weft.review.kernels import arrow, steps
 from weft.review.kernels import timing as kernel
-from weft.review.kernels.pieces import by_value
+from weft.review.kernels.pieces import Array, by_value
 from weft.review.spark.tasks import RunPart, Work, read_part, spread
 from weft.review.steps import LOOKAHEAD, RECORDED, TIME, AuditStep, AuditSteps, StepKind
+from weft.review.steps.told import TOLD, telling, told_of
 
+JUDGED = ("grant", "deliver", "request")
+MOST_HEAD = 1 << 14  # rows that a part hands on to be judged with what was before it
 REGULATING = "time_regulation_enabled"
 REQUESTS = {
     "time_advance_request": steps.ADVANCE,
@@ -46,7 +50,7 @@ def audit(context: Context) -> Result:
     deliveries = Deliveries.of(context)
     works = _ordered(context)
     if not works and not deliveries.blocks:
-        return Result(0, [], idle="nothing was granted or delivered")
+        return Result(0, [], idle="" if context.has(*JUDGED) else "nothing was granted or delivered")
     found = spread(context.session, works, schema)
     if deliveries.blocks:
         found = found.unionByName(context.runner.then(OF_MESSAGES, deliveries.found, schema))
@@ -66,14 +70,12 @@ def of_messages(schema: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
 
 
 def _ordered(context: Context) -> list[Work]:
-    """Every part is judged with what was before it at its node, which is a few rows of each federate."""
+    """Parts that may not be right are judged with what was before them at their node, which is a few rows of each federate."""
     time, columns = context.time_type, _columns(context)
     works: list[Work] = []
     if context.has("grant"):
         works = [partial(fitted, FOUND.format(time=time), work) for work in grants.works_of(context)]
-    parts = context.parts_with("grant", "deliver", "request")
-    before = zip(parts, _before(context, parts), strict=True)
-    return works + context.runner.works(IN_ORDER, before, time, columns)
+    return works + context.runner.works(IN_ORDER, _doubtful(context), time, columns)
 
 
 def fitted(schema: str, work: Work) -> Iterator[pa.RecordBatch]:
@@ -83,32 +85,108 @@ def fitted(schema: str, work: Work) -> Iterator[pa.RecordBatch]:
         yield arrow.fitted(batch, wanted, unsure=np.zeros(len(batch), bool))
 
 
-def _before(context: Context, parts: list[RunPart]) -> list[bytes]:
-    """For each part the rows that say what was before it."""
-    several = {part.node for part in parts if sum(one.node == part.node for one in parts) > 1}
-    if not several:
-        return [b""] * len(parts)
+def _doubtful(context: Context) -> list[tuple[RunPart, bytes]]:
+    """Parts that have to be looked at row by row, each with the rows that say what was before it."""
+    parts = context.parts_with(*JUDGED)
+    if all(sum(one.node == part.node for one in parts) == 1 for part in parts):
+        return [(part, b"") for part in parts]
     time, columns = context.time_type, _columns(context)
-    each = ((number, time, columns, part) for number, part in enumerate(parts))
-    told = context.runner.each(TAILS, each).toArrow()
-    numbers = arrow.numbers(told, "number")
-    tails: dict[str, pa.Table] = {}
+    told: list[SettledPart] = told_of(context.runner.each(SETTLE, enumerate(parts), time, columns))
+    before: dict[str, pa.Table] = {}
     made = []
-    for number, part in enumerate(parts):
-        known = tails.get(part.node)
-        made.append(b"" if known is None else arrow.packed(known))
-        own = told.filter(pa.array(numbers == number)).drop_columns(["number"])
-        tails[part.node] = tail_of(own if known is None else pa.concat_tables([known, own]))
+    for part, settled in zip(parts, told, strict=True):
+        tail = arrow.unpacked(settled.tail)
+        known = before.get(part.node, tail.slice(0, 0))
+        if not settled.is_right_behind(time, part.node, known):
+            made.append((part, arrow.packed(known)))
+        before[part.node] = tail_of(pa.concat_tables([known, tail]).combine_chunks())
     return made
 
 
-def tail_part(number: int, time: str, columns: tuple[str, str], part: RunPart) -> Iterator[pa.RecordBatch]:
-    schema = arrow.schema_of(STEPPED.format(time=time))
-    known = schema.empty_table()
+class SettledPart(NamedTuple):
+    """What a part tells of itself: in nearly all runs that is enough.
+
+    Behind the first grant of a federate only one thing depends on what was before the part: the greatest time stamp that was
+    handed over.
+    """
+
+    head: bytes
+    """Rows of each federate up to its first grant here."""
+    tail: bytes
+    """Rows that say what was before the next part."""
+    least: dict[int, float]
+    """By federate the least time stamp handed over behind its head, until its queue was flushed."""
+    wrong: bool
+    """Is something wrong behind the head, or has it too many rows?"""
+
+    def is_right_behind(self, time: str, node: str, before: pa.Table) -> bool:
+        """Judged with the rows that say what was before it."""
+        if self.wrong:
+            return False
+        whole = pa.concat_tables([before, arrow.unpacked(self.head)]).combine_chunks()
+        if len(judged(time, node, whole, len(before))):
+            return False
+        names = ("federate", "code", "time")
+        federate, code, when = (arrow.numbers(tail_of(whole), name) for name in names)
+        for who, least in self.least.items():
+            codes, times = code[federate == who], when[federate == who]
+            since = int(np.flatnonzero(codes == kernel.FLUSH_GRANT)[-1:].sum())
+            handed = times[since:][codes[since:] == kernel.DELIVER]
+            if len(handed) and handed.max() > least:
+                return False
+        return True
+
+
+def settle(time: str, columns: tuple[str, str], number: int, part: RunPart) -> Iterator[pa.RecordBatch]:
+    known = arrow.schema_of(STEPPED.format(time=time)).empty_table()
+    head = [known]
+    least: dict[int, float] = {}
+    granted: set[int] = set()
+    flushed: set[int] = set()
+    wrong = False
     for table in read_part(part, (*ORDERED, *columns), partial(ordered, columns)):
-        known = tail_of(pa.concat_tables([known, table.cast(schema)]))
-    numbered = known.add_column(0, "number", pa.array(np.full(len(known), number)))
-    yield from numbered.to_batches()
+        mine = table.cast(known.schema)
+        whole = pa.concat_tables([known, mine]).combine_chunks()
+        found = judged(time, part.node, whole, len(known)).to_pylist()
+        first = _up_to_grants(mine, granted)
+        head.append(mine.filter(pa.array(first)))
+        inside = set(
+            zip(*(arrow.numbers(head[-1], name).tolist() for name in ("federate", "seq")), strict=True)
+        )
+        wrong |= any((row["federate"], row["seq"]) not in inside for row in found)
+        _add_least(least, mine.filter(pa.array(~first)), flushed)
+        known = tail_of(whole)
+    heads = pa.concat_tables(head)
+    if len(heads) > MOST_HEAD:
+        wrong, heads = True, heads.slice(0, 0)
+    yield from telling(number, SettledPart(arrow.packed(heads), arrow.packed(known), least, wrong))
+
+
+def _up_to_grants(table: pa.Table, granted: set[int]) -> Array:
+    """Rows up to the first grant of each federate that has not been granted anything yet; who is granted joins these."""
+    federate, code = arrow.numbers(table, "federate"), arrow.numbers(table, "code")
+    rows = np.zeros(len(table), bool)
+    for who, places in by_value(federate):
+        if who in granted:
+            continue
+        grants_here = np.flatnonzero(np.isin(code[places], (kernel.GRANT, kernel.FLUSH_GRANT)))
+        rows[places[: grants_here[0] + 1] if len(grants_here) else places] = True
+        granted |= {who} if len(grants_here) else set()
+    return rows
+
+
+def _add_least(least: dict[int, float], table: pa.Table, flushed: set[int]) -> None:
+    federate, code, time = (arrow.numbers(table, name) for name in ("federate", "code", "time"))
+    for who, places in by_value(federate):
+        if who in flushed:
+            continue
+        flushes = np.flatnonzero(code[places] == kernel.FLUSH_GRANT)
+        if len(flushes):
+            flushed.add(who)
+            places = places[: flushes[0]]
+        handed = time[places][code[places] == kernel.DELIVER]
+        if len(handed):
+            least[who] = min(least.get(who, np.inf), handed.min().item())
 
 
 def tail_of(table: pa.Table) -> pa.Table:
@@ -186,13 +264,13 @@ def judged(time_name: str, node: str, table: pa.Table, before: int) -> pa.Record
     return arrow.made_of_rows(rows, arrow.schema_of(FOUND.format(time=time_name)))
 
 
-TAILS = AuditStep(
-    "tails", StepKind.MAP, "the few rows of each federate that say what was before the next part", (RECORDED,), tail_part,
-    f"number bigint, {STEPPED}", (*ORDERED, TIME, LOOKAHEAD), when="a node has several parts",
+SETTLE = AuditStep(
+    "settled", StepKind.MAP, "whether a part is right by itself, and what depends on the one before it", (RECORDED,), settle,
+    TOLD, (*ORDERED, TIME, LOOKAHEAD), when="a node has several parts",
 )  # fmt: skip
 IN_ORDER = AuditStep(
-    "in order", StepKind.MAP, "time stamp order, grants as asked for, promises kept", (RECORDED, "tails"), judge_part, FOUND,
-    (*ORDERED, TIME, LOOKAHEAD),
+    "in order", StepKind.MAP, "time stamp order, grants as asked for, promises kept", (RECORDED, "settled"), judge_part, FOUND,
+    (*ORDERED, TIME, LOOKAHEAD), when="something may be wrong, or the part is the only one of its node",
 )  # fmt: skip
 OF_MESSAGES = AuditStep(
     "of messages", StepKind.MAP, "of what is wrong with deliveries, what is about logical time", ("wrong deliveries",),
@@ -200,5 +278,5 @@ OF_MESSAGES = AuditStep(
 )  # fmt: skip
 STEPS = AuditSteps(
     "time", "are deliveries in time stamp order, and grants as asked for and not above the LBTS?",
-    (TAILS, IN_ORDER, *grants.STEPS, SUMMED_UP, WISHES, ROWS_NEAR, WRONG, OF_MESSAGES),
+    (SETTLE, IN_ORDER, *grants.STEPS, SUMMED_UP, WISHES, ROWS_NEAR, WRONG, OF_MESSAGES),
 )  # fmt: skip

@@ -49,6 +49,14 @@ def is_one_of(batch: pa.RecordBatch, name: str, *wanted: str) -> Array:
     return fits(batch, name, frozenset(wanted).__contains__)
 
 
+def filtered(table: pa.Table, rows: Array) -> pa.Table:
+    return table if rows.all() else table.filter(pa.array(rows))
+
+
+def taken(table: pa.Table, places: Array) -> pa.Table:
+    return table if len(places) == len(table) else table.take(pa.array(places))
+
+
 def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
     column = batch.column(name)
     return column.combine_chunks() if hasattr(column, "combine_chunks") else column

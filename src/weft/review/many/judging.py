@@ -19,7 +19,7 @@ from weft.review.kernels import arrow
 from weft.review.lake.schema import FAILED
 from weft.review.many.rows import RunKey, failed_tables, tables_of
 from weft.review.review import Review, leave_out, run_audits, verify
-from weft.review.spark.reading import open_for_review, read_rows
+from weft.review.spark.reading import open_for_review
 from weft.review.spark.tasks import DamagedFile
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class ReviewOptions:
     witnesses: int = WITNESSES
     orders: tuple[str, ...] = Context.orders
     advice: bool = False
-    """Also what should change, which takes Spark some seconds for each run."""
+    """Also what should change."""
     checksums: bool = False
     """Compare those of all files with the manifests first."""
 
@@ -89,8 +89,8 @@ def judge_run(key: RunKey, wanted: ReviewOptions, session: SparkSession | None =
 
 def _reviewed(context: Context, wanted: ReviewOptions) -> Review:
     found = run_audits(context, _unheard)
-    if wanted.advice and context.session is not None:
-        found.advice = advise_run(read_rows(context.session, context.opened), context.opened.run)
+    if wanted.advice:
+        found.advice = advise_run(context.advice_rows, context.opened.run)
     return found
 
 

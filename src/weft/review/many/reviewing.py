@@ -153,7 +153,7 @@ class _Work:
         largest = max((run.rows for run in pending), default=0)
         self._start = partial(given_session, session, Profile(master, largest), say)
         self._given = self._session = session
-        self._here = self._rows <= HERE_ROWS and not wanted.advice and session is None and master == LOCAL
+        self._here = self._rows <= HERE_ROWS and session is None and master == LOCAL
         self._ended = contextlib.ExitStack()
         self._began = time.monotonic()
         self._done_runs = self._done_rows = 0
@@ -175,7 +175,7 @@ class _Work:
         waiting = list(self._pending)
         most = FIRST_RUNS
         while waiting:
-            batch = _next_batch(waiting, 1 if self._wanted.advice else most)
+            batch = _next_batch(waiting, most)
             del waiting[: len(batch)]
             began = time.monotonic()
             self._tell(batch[0])
@@ -197,7 +197,7 @@ class _Work:
     def _judged(self, keys: Sequence[RunKey], rows: int) -> list[JudgedRun]:
         if self._here:
             return [judge_run(key, self._wanted) for key in keys]
-        if rows > SMALL_RUN or self._wanted.advice:
+        if rows > SMALL_RUN:
             return self._spread(keys)
         return self._packed(keys)
 

@@ -5,10 +5,13 @@ Nothing here is imported before somebody reviews: pyspark is an extra, and to lo
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import importlib.util
 import os
 import secrets
+import shutil
 import sys
 import tempfile
 import threading
@@ -28,7 +31,8 @@ LOCAL = "local[*]"
 LOOPBACK = "127.0.0.1"
 ROWS_PER_BATCH = 1 << 16  # an Arrow batch: what a kernel is given at once
 ROWS_PER_SHUFFLE_PARTITION = 5_000_000  # little of them is shuffled
-SMALL_RUN = 2_000_000  # rows up to which Java's optimizing compiler costs more than it gains
+SMALL_RUN = 2_000_000  # rows of which little enough is shuffled for one partition
+LONGEST_FOLDER = 50  # of socket files: their paths may have 100 characters or so
 INTERVAL = 0.2  # seconds between two looks at the progress
 
 # What goes wrong comes as an exception.  Spark tells of levels that it sets, where its own differs from the root's.
@@ -86,17 +90,38 @@ def settings(profile: Profile, logging_file: str) -> dict[str, str]:
         chosen |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     if profile.is_local:
         small = profile.rows <= SMALL_RUN
+        # Nearly all is done in Python: Java's optimizing compiler costs more than it gains.
         # A stream that is stopped within a batch looks for what went wrong by a pattern that takes a deep stack.
-        java += ["-Xss4m", "-XX:+UseSerialGC", *(["-XX:TieredStopAtLevel=1"] if small else [])]
+        java += ["-Xss4m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
         partitions = max(1 + profile.rows // ROWS_PER_SHUFFLE_PARTITION, _cores(profile.master))
         chosen |= {
             "spark.sql.shuffle.partitions": "1" if small else str(partitions),
             "spark.sql.adaptive.enabled": "false",
             "spark.driver.memory": profile.memory or _half_of_memory(),
         }
+        chosen |= _by_files()
     elif profile.memory:
         chosen["spark.executor.memory"] = profile.memory
     return chosen | {"spark.driver.extraJavaOptions": " ".join(java)}
+
+
+@functools.cache
+def _socket_folder() -> str:
+    """Java stays as long as this process, whatever sessions there are; so do the files by which it is talked to."""
+    folder = tempfile.mkdtemp(prefix="weft-spark-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _by_files() -> dict[str, str]:
+    """Java and its Python workers talk through socket files, as far as such a name may be long: by TCP each task waits 40 ms for
+    an acknowledgement that is sent late."""
+    if sys.platform == "win32" or len(tempfile.gettempdir()) > LONGEST_FOLDER:
+        return {}
+    return {
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.unix.domain.socket.dir": _socket_folder(),
+    }
 
 
 def _cores(master: str) -> int:
