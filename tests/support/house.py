@@ -31,7 +31,7 @@ DOUBLED_PRIVATE = "the same, private names"
 GLOSSARY = "words of the glossary"
 
 CEILINGS: dict[str, dict[str, int]] = {
-    "src": {LARGEST: 20, P90: 19, LONGEST: 60, ABOVE: 0, ANY: 310, DOUBLED: 0, DOUBLED_PRIVATE: 0},
+    "src": {LARGEST: 20, P90: 19, LONGEST: 60, ABOVE: 0, ANY: 304, DOUBLED: 0, DOUBLED_PRIVATE: 0},
     "benchmarks": {LARGEST: 20, P90: 21, LONGEST: 57, ABOVE: 0, ANY: 182, DOUBLED: 0, DOUBLED_PRIVATE: 0},
     "docs": {GLOSSARY: 60},
 }

@@ -91,6 +91,14 @@ def write_text(text: str, file: str | None) -> None:
         raise SettingsError(f"{file}: cannot be written: {error.strerror or error}") from error
 
 
+def say(text: str) -> None:
+    """On a terminal one line that changes; elsewhere a line for each thing that is done."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[Kweft: {text}", end="", file=sys.stderr, flush=True)
+    elif text.endswith("\n"):
+        print(f"weft: {text}", end="", file=sys.stderr, flush=True)
+
+
 def complain(errors: Iterable[object]) -> None:
     for error in errors:
         print(f"weft: {error}", file=sys.stderr)

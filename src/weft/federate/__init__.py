@@ -9,8 +9,7 @@ from weft.federate.correlation import heard
 from weft.federate.federate import Federate, join
 from weft.federate.qos_module import QOS_MODULE
 from weft.federate.regions import LocalRegion
-from weft.federate.space_regions import RoutingRegion
-from weft.federate.spaces import RoutingSpaces
+from weft.federate.spaces import RoutingRegion, RoutingSpaces
 from weft.federate.things import LocalObject, RemoteObject, Undecoded
 from weft.federate.things import ReceivedInteraction as Interaction
 from weft.federate.things import ReceivedUpdate as Update

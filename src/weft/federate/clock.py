@@ -41,7 +41,7 @@ _PATIENCE = 5.0  # seconds after which it is said who holds a federate up
 _LOOK = 1.0  # seconds from one look at whether a request still stands to the next
 
 
-class Timing(NamedTuple):
+class TimeChoice(NamedTuple):
     """What `join` was told of logical time."""
 
     implementation: str = ""  # the standard's name; empty: as the federation has it
@@ -49,9 +49,9 @@ class Timing(NamedTuple):
     constrained: bool = False
 
 
-def timing(
+def time_choice(
     time: str | Number, lookahead: Number | None, regulating: bool | None, constrained: bool | None
-) -> Timing:
+) -> TimeChoice:
     """`time` is the name of a representation, or a number: that of the lookahead, and its kind."""
     if isinstance(time, str):
         if time not in _NAMES:
@@ -74,13 +74,13 @@ def timing(
         )
     if constrained is None:
         constrained = lookahead is not None
-    return Timing(name, lookahead if regulating else None, constrained)
+    return TimeChoice(name, lookahead if regulating else None, constrained)
 
 
-class Clock:
+class LogicalClock:
     """Of one `Federate`."""
 
-    def __init__(self, federate: Federate, chosen: Timing) -> None:
+    def __init__(self, federate: Federate, chosen: TimeChoice) -> None:
         self._federate = federate
         self.chosen = chosen
         self.watchers: list[Callable[[Blocking], object]] = []

@@ -28,13 +28,13 @@ from weft.channel import Dependency, Urgency
 from weft.federate.ambassador import RTIambassador
 from weft.federate.attentive import Attention, Happened
 from weft.federate.causal import CausalRTIambassador
-from weft.federate.clock import Clock, Number, steps, timing
+from weft.federate.clock import LogicalClock, Number, steps, time_choice
 from weft.federate.ears import Ears
 from weft.federate.entering import Patience, connect, credentials_of, say_how_to_join
 from weft.federate.meeting import Meeting, Who
 from weft.federate.pausing import Pauses
 from weft.federate.regions import Chosen, LocalRegion, Regions, Where, handles
-from weft.federate.state import State
+from weft.federate.state import LastValues
 from weft.federate.things import (
     KnownObjects,
     LocalObject,
@@ -140,8 +140,8 @@ class Federate:
         self._regions = Regions(self)
         self._attention = Attention(self)
         self._meeting = Meeting(self)
-        self._state = State(self)
-        self._clock = Clock(self, timing(time, lookahead, regulating, constrained))
+        self._state = LastValues(self)
+        self._clock = LogicalClock(self, time_choice(time, lookahead, regulating, constrained))
         self._news = threading.Condition()  # with IMMEDIATE callbacks: notified after each
         # Of one stay in the federation, and forgotten with the next.
         self._federate_names: dict[FederateHandle, str] = {}

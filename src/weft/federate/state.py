@@ -34,7 +34,7 @@ Sent = tuple[LocalObject, dict[str, object], dict[str, AnyTime]]
 """An object, and what was sent of it last, with times."""
 
 
-class State:
+class LastValues:
     """Of one `Federate`."""
 
     def __init__(self, federate: Federate) -> None:

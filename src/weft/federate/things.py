@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, ValuesView
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from weft.federate.regions import Ranges, Where
 from weft.federate.vocabulary import short
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from weft.federate.federate import Federate
     from weft.federate.regions import Regions
     from weft.federate.vocabulary import Vocabulary
+
+Value: TypeAlias = Any
+"""Which Python value a data type decodes to is known to the object model alone, so no type is said of it."""
 
 
 def all_values(values: object, more: dict[str, object], is_name: bool) -> dict[str, object]:
@@ -68,18 +71,15 @@ class Undecoded:
 
 
 class Valued:
-    """Has values by the names of parameters or attributes.
-
-    Which Python value a data type decodes to is known to the object model alone, so no type is said of it.
-    """
+    """Has values by the names of parameters or attributes."""
 
     __slots__ = ()
-    values: dict[str, Any]
+    values: dict[str, Value]
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Value:
         return self.values[name]
 
-    def get(self, name: str, default: object = None) -> Any:
+    def get(self, name: str, default: object = None) -> Value:
         return self.values.get(name, default)
 
 
@@ -89,24 +89,24 @@ class ReceivedInteraction(Valued):
 
     name: str  # the class it was received at, without the names above it
     sender: str  # the name of the federate that sent it
-    values: dict[str, Any]
+    values: dict[str, Value]
     tag: bytes = b""
     time: Number | None = None
     regions: tuple[Ranges, ...] | None = None  # with Convey Region Designator Sets on: what it was sent with
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ReceivedUpdate(Mapping[str, Any]):
+class ReceivedUpdate(Mapping[str, Value]):
     """New values of an object: a mapping of attributes and values, with who sent them and when; `move["Position"]` is one."""
 
     kind: str  # the class it is known as, without the names above it
     object: RemoteObject | None  # None: it is gone by now
-    changes: dict[str, Any]
+    changes: dict[str, Value]
     sender: str  # the name of the federate that sent them
     tag: bytes = b""
     time: Number | None = None
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Value:
         return self.changes[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -126,12 +126,12 @@ class RemoteObject(Valued):
     handle: ObjectInstanceHandle
     object_class: ObjectClassHandle = field(repr=False)
     full_kind: str = field(repr=False)
-    values: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Value] = field(default_factory=dict)
     # With Convey Region Designator Sets on: what the last values were sent with.
     regions: tuple[Ranges, ...] | None = None
     time: Number | None = None  # the logical time of the last values, if they had one
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Value:
         """`ship.Position`: the value of an attribute, as `ship["Position"]`."""
         if name in RemoteObject.__slots__ or name.startswith("_"):
             raise AttributeError(name)  # of one that is just being made
@@ -215,7 +215,7 @@ class LocalObject:
 
     handle: ObjectInstanceHandle
     name: str
-    values: dict[str, Any]
+    values: dict[str, Value]
     """What was sent last."""
     _times: dict[str, AnyTime]  # of those that had one
     _assigned: dict[str, object]
@@ -268,13 +268,13 @@ class LocalObject:
                 self._times[attribute] = stamp
         return retraction_of(returned)
 
-    def _sent_last(self, values: dict[str, Any], times: dict[str, AnyTime]) -> None:
+    def _sent_last(self, values: dict[str, Value], times: dict[str, AnyTime]) -> None:
         """After a restore; what was assigned since is not lost."""
         for mine, then in ((self.values, values), (self._times, times)):
             mine.clear()
             mine.update(then)
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Value:
         """What was assigned or sent last."""
         return self._assigned[name] if name in self._assigned else self.values[name]
 
@@ -282,7 +282,7 @@ class LocalObject:
         self._vocabulary.attributes(self._full_kind, [name])
         self._assigned[name] = value
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Value:
         if name.startswith("_"):
             raise AttributeError(name)
         try:

@@ -154,7 +154,7 @@ class HLAinteger64Time(_Time[int]):
         """A plain number is a distance, too."""
         if isinstance(interval, HLAinteger64Interval):
             return interval.value
-        if isinstance(interval, int) and not isinstance(interval, bool):
+        if not isinstance(interval, bool) and isinstance(interval, int):
             return interval
         raise IllegalTimeArithmetic(
             f"{verb} an HLAinteger64Interval or an int, not {type(interval).__name__}"
@@ -200,7 +200,7 @@ class HLAfloat64Time(_Time[float]):
         """A plain number is a distance, too."""
         if isinstance(interval, HLAfloat64Interval):
             return interval.value
-        if isinstance(interval, (int, float)) and not isinstance(interval, bool):
+        if not isinstance(interval, bool) and isinstance(interval, (int, float)):
             return interval
         raise IllegalTimeArithmetic(f"{verb} an HLAfloat64Interval or a float, not {type(interval).__name__}")
 

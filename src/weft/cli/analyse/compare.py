@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from weft.cli.analyse.review import check_writable
 from weft.cli.analyse.sql import add_lake
-from weft.cli.analyse.tune import say
-from weft.cli.arguments import Commands, add_command, real, write_text
+from weft.cli.arguments import Commands, add_command, real, say, write_text
 from weft.host.storage import place_of
 
 if TYPE_CHECKING:

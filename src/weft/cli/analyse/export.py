@@ -6,8 +6,7 @@ import argparse
 import importlib.util
 from collections.abc import Iterator, Sequence
 
-from weft.cli.analyse.tune import say
-from weft.cli.arguments import MASTER_HELP, RUN_HELP, Commands, add_out, complain
+from weft.cli.arguments import MASTER_HELP, RUN_HELP, Commands, add_out, complain, say
 from weft.host.files.modules import read_source
 from weft.host.recording.decoding import Modules, modules_of
 from weft.host.recording.files import RecordingError

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TypedDict
 
 from weft.cli.analyse import review_follow, review_many
 from weft.cli.analyse.run_reviews import keep_result
-from weft.cli.analyse.tune import advice_lines, say
-from weft.cli.arguments import RUN_HELP, Commands, add_master, whole
+from weft.cli.analyse.tune import advice_lines
+from weft.cli.arguments import RUN_HELP, Commands, add_master, say, whole
 from weft.model.errors import SettingsError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.cli.analyse.tune import say
+from weft.cli.arguments import say
 from weft.host.recording.runs import find_runs
 from weft.host.storage import place_of
 from weft.model.errors import SettingsError

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from weft.cli.analyse.run_reviews import keep_result
-from weft.cli.analyse.tune import say
+from weft.cli.arguments import say
 from weft.cli.terminal.facts_lines import clean
 from weft.host.storage import Place, place_of
 from weft.model.errors import SettingsError

@@ -8,8 +8,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from weft.cli.analyse.tune import say
-from weft.cli.arguments import Commands, add_master
+from weft.cli.arguments import Commands, add_master, say
 from weft.cli.terminal.facts_lines import clean
 from weft.host.recording.files import DEFAULT_DIRECTORY
 from weft.host.storage import place_of

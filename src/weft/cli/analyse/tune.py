@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from weft.cli.analyse import tune_many
-from weft.cli.arguments import RUN_HELP, Commands, add_master, add_out, whole
+from weft.cli.arguments import RUN_HELP, Commands, add_master, add_out, say, whole
 from weft.host.files.modules import read_source
 
 if TYPE_CHECKING:
@@ -87,14 +86,6 @@ def run(arguments: argparse.Namespace) -> int:
     )
     print(json.dumps(found.as_data(), indent=2) if arguments.json else as_text(found))
     return 0
-
-
-def say(text: str) -> None:
-    """On a terminal one line that changes; elsewhere a line for each thing that is done."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[Kweft: {text}", end="", file=sys.stderr, flush=True)
-    elif text.endswith("\n"):
-        print(f"weft: {text}", end="", file=sys.stderr, flush=True)
 
 
 # Text

@@ -51,7 +51,7 @@ def is_one_run(names: Sequence[str]) -> bool:
 
 
 def run_many(arguments: argparse.Namespace, given: Inputs) -> int:
-    from weft.cli.analyse.tune import say
+    from weft.cli.arguments import say
     from weft.review.many.finding import look
     from weft.review.many.tuning import tune_many
 

@@ -14,8 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.cli.analyse.tune import say
-from weft.cli.arguments import MASTER_HELP, add_out, complain
+from weft.cli.arguments import MASTER_HELP, add_out, complain, say
 from weft.host.box_files import PARQUET, BoxBatch, BoxSource, open_boxes
 from weft.host.storage import place_of
 from weft.interest.matching import match

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from weft.cli.analyse.review import write_report
 from weft.cli.analyse.run_reviews import keep_result
-from weft.cli.analyse.tune import say
+from weft.cli.arguments import say
 from weft.cli.operate.demo_nodes import ORDERS
 from weft.console import runs
 from weft.model.errors import WeftError

@@ -37,6 +37,7 @@ from weft.review.advice.many.choosing import (
 from weft.review.advice.many.runs import RunTold, costs_of, summaries
 from weft.review.advice.many.told import ManyAdviceData, domains_data, grid_data, schedule_data
 from weft.review.advice.rid import Tried
+from weft.review.advice.rows import AdviceRows
 from weft.review.advice.told import NoAdvice
 from weft.review.errors import ReviewError
 from weft.review.many.finding import FoundRun
@@ -197,8 +198,9 @@ def _replayed(
     for number in sample(advice, count):
         run = advice.runs[number]
         say(f"replay of {run.name}")
-        rows = read_rows(spark, open_for_review(place_of(run.place)))
-        made[run.name] = check(rows, _as_of_one(advice, number), messages, say)
+        opened = open_for_review(place_of(run.place))
+        rows = AdviceRows.of(spark, opened)
+        made[run.name] = check(read_rows(spark, opened), rows, _as_of_one(advice, number), messages, say)
     return made
 
 

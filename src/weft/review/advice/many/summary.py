@@ -27,9 +27,9 @@ from weft.review.advice.batches import (
 )
 from weft.review.advice.cells import parse_layout
 from weft.review.advice.grid import Listening
-from weft.review.advice.jobs import BY_CHANNELS
 from weft.review.advice.listening import read_listening
 from weft.review.advice.schedule import Measured
+from weft.review.advice.traffic import BY_CHANNELS
 from weft.review.kernels import arrow
 from weft.review.kernels.pieces import Array
 from weft.review.spark.tasks import RunPart, read_part

@@ -23,14 +23,14 @@ from typing import NoReturn
 
 from weft.federate.ambassador import RTIambassador
 from weft.federate.services.calls import AttributeRegions
-from weft.federate.space_names import (
+from weft.federate.spaces.names import (
     DEFAULT_SPACE,
     GIVE_ONE,
     NamedSpace,
     SpacesAsked,
     SpacesOfModel,
 )
-from weft.federate.space_regions import MAX_EXTENT, MIN_EXTENT, Axis, RoutingRegion
+from weft.federate.spaces.regions import MAX_EXTENT, MIN_EXTENT, Axis, RoutingRegion
 from weft.fom import ObjectModel
 from weft.host import Designator, load_fom, read_sources
 from weft.model.enums import OrderType

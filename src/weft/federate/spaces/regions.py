@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from weft.federate.space_names import NamedSpace
+from weft.federate.spaces.names import NamedSpace
 from weft.model.errors import InvalidRangeBound, InvalidRegion, RegionDoesNotContainSpecifiedDimension
 from weft.model.handles import DimensionHandle, RegionHandle
 from weft.model.records import RangeBounds
