@@ -84,6 +84,9 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
     "weft tune": _examples(
         f"weft tune {_LAST}", f"weft tune {_LAST} --out tuned --force --replay", kind=LONG
     ),
+    "weft package": _examples(
+        "weft package", "weft package --follow --out following.tar.gz", kind=LONG
+    ),
     "weft journal": _examples(
         "weft journal runs/journal/S1.journal", "weft journal runs/journal/S1.journal --json"
     ),

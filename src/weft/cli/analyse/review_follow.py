@@ -8,10 +8,14 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from weft.cli.analyse.tune import say
 from weft.host.storage import place_of
 from weft.model.errors import SettingsError
+
+if TYPE_CHECKING:
+    from weft.review.spark.cluster import Cluster
 
 
 def checkpoint_of(arguments: argparse.Namespace) -> Path | None:
@@ -28,7 +32,7 @@ def checkpoint_of(arguments: argparse.Namespace) -> Path | None:
     return local
 
 
-def follow_many(arguments: argparse.Namespace) -> int:
+def follow_many(arguments: argparse.Namespace, cluster: Cluster) -> int:
     """Until Ctrl-C; a run that has ended goes into the lake.  Exit code 1 if anything was violated in any of them."""
     from weft.cli.analyse.review_many import EXITS, wanted_of
     from weft.review.follow import follow_all
@@ -42,12 +46,12 @@ def follow_many(arguments: argparse.Namespace) -> int:
         place_of(arguments.lake) if arguments.lake else default_lake(there), arguments.format or ""
     )
     worst = ["ok"]
-    with given_session(None, Profile(arguments.master), say) as session:
+    with given_session(None, Profile(cluster), say) as session:
 
         def ended(run: str) -> None:
             say(f"{place_of(run)} has ended; reviewing the whole of it\n")
             found = review_many(
-                [look(place_of(run))], lake, wanted_of(arguments), True, arguments.master, session, say
+                [look(place_of(run))], lake, wanted_of(arguments), True, cluster, session, say
             )
             for result in found.results:
                 worst.append(result.status)
@@ -59,7 +63,7 @@ def follow_many(arguments: argparse.Namespace) -> int:
 
         follow_all(
             arguments.run,
-            arguments.master,
+            cluster,
             say,
             tell,
             ended,

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from weft.cli.arguments import RUN_HELP, Commands, add_master, add_out, whole
+from weft.cli.arguments import RUN_HELP, Commands, add_master, add_out, cluster_of, whole
 from weft.host.files.modules import read_source
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     found = tune(
         arguments.run,
         arguments.out,
-        arguments.master,
+        cluster_of(arguments),
         [read_source(name) for name in arguments.fom],
         read_source(arguments.rid) if arguments.rid else None,
         read_source(arguments.domains) if arguments.domains else None,
