@@ -113,6 +113,28 @@ LEFT_OUT: dict[tuple[str, str], str] = {
     ("docs/how-to/storage.md", "weft runs upload s3://lake/runs"): (
         "the same: test_upload.py runs the command with its address"
     ),
+    **{
+        (
+            "docs/how-to/cluster.md",
+            first,
+        ): "a cluster: tests/review/spark/test_review_cluster.py has one on loopback"
+        for first in (
+            "weft review runs --master spark://node1:7077 --package weft-package.tar.gz",
+            "spark_class=\"$(python -c 'import pyspark; print(pyspark.__path__[0])')/bin/spark-class\"",
+            "weft review s3://lake/runs --master spark://node1:7077 --package weft-package.tar.gz \\",
+            "weft review s3://lake/runs --master sc://spark.example.org --package weft-package.tar.gz",
+        )
+    },
+    ("docs/how-to/cluster.md", "weft package"): (
+        "takes half a minute: tests/review/spark/test_review_cluster.py makes one, and test_cli_examples.py (soak)"
+    ),
+    **{
+        ("docs/how-to/cluster.md", first): "YARN, which has not been tried, as the page says"
+        for first in (
+            "export HADOOP_CONF_DIR=/etc/hadoop/conf",
+            "jars=\"$(python -c 'import pyspark; print(pyspark.__path__[0])')/jars\"",
+        )
+    },
     ("docs/how-to/compare.md", "weft review runs"): (
         "a night of runs: tests/review/compare/test_night.py has one, and what is found in it"
     ),

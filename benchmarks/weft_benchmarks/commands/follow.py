@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import Any
 
+from weft.cli.arguments import cluster_of
 from weft_benchmarks.runner import load, say
 
 AIM = 3.0  # seconds, p99
@@ -18,7 +19,7 @@ def run(arguments: argparse.Namespace) -> int:
     results: dict[str, Any] = {"benchmark": "review, follow", "machine": load(), "aim_s": AIM}
     results["rate"] = arguments.rate
     say("starting Spark")
-    with spark_session(Profile(arguments.master)) as session:
+    with spark_session(Profile(cluster_of(arguments))) as session:
         results["follow"] = measure_follow(session, arguments.rate, arguments.seconds, say)
     say("")
     results["machine"]["load_average_after"] = load()["load_average"]

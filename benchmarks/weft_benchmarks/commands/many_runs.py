@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from weft.cli.arguments import cluster_of
 from weft.host.storage import place_of
 from weft_benchmarks import review as measured
 from weft_benchmarks.runner import load, say
@@ -19,6 +20,8 @@ from weft_benchmarks.testbed import synthetic
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from weft.review.spark.cluster import Cluster
 
 AIM_SECONDS = 600.0  # 1,000 runs of 20,000 rows on two cores
 ROWS = 20_000
@@ -42,13 +45,13 @@ class NightFigures(NamedTuple):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    found = measure(arguments.runs, min(arguments.rows or [ROWS]), arguments.master)
+    found = measure(arguments.runs, min(arguments.rows or [ROWS]), cluster_of(arguments))
     told = found._asdict() | {"seconds of 1,000 runs": found.seconds_of_1000, "aim": AIM_SECONDS}
     print(json.dumps(told, indent=2) if arguments.json else as_text(found))
     return 0
 
 
-def measure(runs: int, rows: int, master: str) -> NightFigures:
+def measure(runs: int, rows: int, cluster: Cluster) -> NightFigures:
     from weft.review.spark.session import Profile, spark_session
 
     machine = load()
@@ -57,7 +60,7 @@ def measure(runs: int, rows: int, master: str) -> NightFigures:
         say(f"making {runs:,} runs of {rows:,} rows")
         synthetic.make_night(top, runs, synthetic.SyntheticPlan(rows=rows))
         say("starting Spark")
-        with spark_session(Profile(master)) as session:
+        with spark_session(Profile(cluster)) as session:
             first, again = (_reviewed(top, session) for _ in range(2))
         files = place_of(top / "lake").files()
     say("")

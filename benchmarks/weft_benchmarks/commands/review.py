@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from weft.cli.arguments import whole
+from weft.cli.arguments import add_master, cluster_of, whole
 from weft_benchmarks import review as measured
 from weft_benchmarks.commands import follow, many_runs, match_tiles, review_workers
 from weft_benchmarks.runner import load, say
@@ -38,7 +38,7 @@ def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         help="rows of a run; may be repeated (default 1 M and 10 M)",
     )
     parser.add_argument("--large", action="store_true", help="also a run of 50 M rows")
-    parser.add_argument("--master", default="local[*]", help="where Spark runs (default %(default)s)")
+    add_master(parser)
     parser.add_argument(
         "--no-skew",
         action="store_true",
@@ -92,7 +92,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     results: dict[str, Any] = {"benchmark": "review", "machine": load(), "aims": AIMS}
     say("starting Spark")
     with measured.Meter() as starting:
-        opened = spark_session(Profile(arguments.master, max(sizes)))
+        opened = spark_session(Profile(cluster_of(arguments), max(sizes)))
         session = opened.__enter__()
     try:
         results["session_start"] = starting.figures()

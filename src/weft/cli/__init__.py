@@ -28,6 +28,7 @@ _ROOMS = {
         "compare",
         "trend",
         "lake",
+        "package",
         "tune",
         "timeline",
     ),
@@ -40,8 +41,8 @@ _MODULES = {
 _MODULES |= {name: f"weft.cli.{name}" for name in ("bench", "papers")}
 COMMANDS = (
     "demo", "serve", "run", "console", "runs", "runs upload", "runs compact", "export", "review", "sql", "compare", "trend",
-    "lake", "tune", "journal", "passwd", "domains", "ddm", "schedule", "fom", "services", "errors", "status", "steer", "top",
-    "timeline", "bench", "papers", "prove", "doctor", "completion",
+    "lake", "tune", "package", "journal", "passwd", "domains", "ddm", "schedule", "fom", "services", "errors", "status", "steer",
+    "top", "timeline", "bench", "papers", "prove", "doctor", "completion",
 )  # fmt: skip
 """In the order of the help."""
 

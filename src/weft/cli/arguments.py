@@ -8,10 +8,13 @@ import math
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from weft.model.errors import SettingsError
 from weft.model.records import Source
+
+if TYPE_CHECKING:
+    from weft.review.spark.cluster import Cluster
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 LOCAL = "127.0.0.1:15164"
@@ -109,11 +112,54 @@ RUN_HELP = (
 )
 
 
-MASTER_HELP = "where Spark runs: local[N], spark://…, sc://…"
+MASTER_HELP = "where Spark runs: local[N], spark://…, yarn, k8s://…, sc://…"
 
 
-def add_master(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--master", default="local[*]", help=f"{MASTER_HELP} (default %(default)s)")
+def add_master(
+    parser: argparse.ArgumentParser,
+    default: str | None = "local[*]",
+    text: str = f"{MASTER_HELP} (default %(default)s)",
+) -> None:
+    """Where Spark runs, for every command that starts it; `cluster_of` makes a value of it (docs/how-to/cluster.md)."""
+    group = parser.add_argument_group("Spark (see docs/how-to/cluster.md)")
+    group.add_argument("--master", default=default, metavar="URL", help=text)
+    group.add_argument(
+        "--conf",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting of Spark, like spark.executor.memory=4g; may be repeated",
+    )
+    group.add_argument(
+        "--package",
+        default="",
+        metavar="FILE",
+        help="what `weft package` made, for workers on which Weft is not installed",
+    )
+
+
+def asks_for_spark(arguments: argparse.Namespace) -> bool:
+    """Of a command that can do without."""
+    return bool(arguments.master or arguments.conf or arguments.package)
+
+
+def cluster_of(arguments: argparse.Namespace) -> Cluster:
+    """Raises an error if that cannot be, before anything is done."""
+    from weft.review.spark.cluster import Cluster, check_cluster, setting_of
+    from weft.review.spark.package import check_package
+
+    settings = []
+    for text in arguments.conf:
+        try:
+            settings.append(setting_of(text))
+        except ValueError as error:
+            raise SettingsError(f"--conf {text}: {error}") from None
+    package = str(Path(arguments.package).absolute()) if arguments.package else ""
+    made = Cluster(arguments.master or "local[*]", tuple(settings), package)
+    check_cluster(made)
+    if package:
+        check_package(Path(package))
+    return made
 
 
 def add_operator_key(parser: argparse._ActionsContainer, text: str) -> None:

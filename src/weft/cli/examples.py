@@ -89,6 +89,9 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
         "weft tune runs --out tuned --by worst",
         kind=LONG,
     ),
+    "weft package": _examples(
+        "weft package", "weft package --follow --out following.tar.gz", kind=LONG
+    ),
     "weft journal": _examples(
         "weft journal runs/journal/S1.journal", "weft journal runs/journal/S1.journal --json"
     ),

@@ -30,7 +30,8 @@ from weft.host.storage import Place
 from weft.host.storage.whole_folder import begin_folder, draft_of, finish_folder, part_name
 from weft.review.errors import ReviewError, reason
 from weft.review.kernels import arrow
-from weft.review.spark.session import LOCAL, Profile, given_session, progress
+from weft.review.spark.cluster import LOCAL, AnyMaster
+from weft.review.spark.session import Profile, given_session, progress
 from weft.review.spark.tasks import Work, parts_of, spread
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ NAMED = "object bigint, epoch_ns bigint, name string"
 def export_by_spark(
     runs: Sequence[tuple[Run, Modules]],
     out: Place,
-    master: str = LOCAL,
+    master: AnyMaster = LOCAL,
     session: SparkSession | None = None,
     say: Callable[[str], None] = lambda text: None,
     rows_per_task: int = ROWS_PER_TASK,

@@ -20,8 +20,9 @@ from weft.review.errors import ReviewError, reason
 from weft.review.quality import Doubt
 from weft.review.report.evidence import Evidence, gather
 from weft.review.spark import checking
+from weft.review.spark.cluster import LOCAL, AnyMaster
 from weft.review.spark.reading import open_for_review, with_doubts
-from weft.review.spark.session import LOCAL, Profile, given_session, progress
+from weft.review.spark.session import Profile, given_session, progress
 from weft.review.spark.tasks import DamagedFile
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class Review:
 
 def review(
     path: str | PathLike[str] | Place,
-    master: str = LOCAL,
+    master: AnyMaster = LOCAL,
     say: Callable[[str], None] = lambda text: None,
     witnesses: int = 20,
     orders: Sequence[str] = Context.orders,

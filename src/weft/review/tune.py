@@ -16,8 +16,9 @@ from weft.review.advice.advice import RunAdvice, Say, advise, inputs_of
 from weft.review.advice.check import MESSAGES, check
 from weft.review.advice.rows import AdviceRows
 from weft.review.errors import ReviewError
+from weft.review.spark.cluster import LOCAL, AnyMaster
 from weft.review.spark.reading import open_for_review, read_rows
-from weft.review.spark.session import LOCAL, Profile, given_session, progress
+from weft.review.spark.session import Profile, given_session, progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,7 +55,7 @@ class Tuned:
 def tune(
     path: str | PathLike[str] | Place,
     out: str | Path = ".",
-    master: str = LOCAL,
+    master: AnyMaster = LOCAL,
     fom: Sequence[Source] = (),
     rid: Source | None = None,
     domains: Source | None = None,

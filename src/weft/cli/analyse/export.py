@@ -6,7 +6,17 @@ import argparse
 import importlib.util
 from collections.abc import Iterator, Sequence
 
-from weft.cli.arguments import MASTER_HELP, RUN_HELP, Commands, add_out, complain, say
+from weft.cli.arguments import (
+    MASTER_HELP,
+    RUN_HELP,
+    Commands,
+    add_master,
+    add_out,
+    asks_for_spark,
+    cluster_of,
+    complain,
+    say,
+)
 from weft.host.files.modules import read_source
 from weft.host.recording.decoding import Modules, modules_of
 from weft.host.recording.files import RecordingError
@@ -37,10 +47,11 @@ def register(commands: Commands) -> None:
         metavar="FILE",
         help="object model modules instead of those recorded with the run; may be given again",
     )
-    parser.add_argument(
-        "--master", metavar="URL",
-        help=f"{MASTER_HELP} (default: local[*] for more than {HERE_ROWS:,} rows, and no Spark for fewer)",
-    )  # fmt: skip
+    add_master(
+        parser,
+        None,
+        f"{MASTER_HELP} (default: local[*] for more than {HERE_ROWS:,} rows, and no Spark for fewer)",
+    )
     parser.set_defaults(func=run)
 
 
@@ -49,12 +60,13 @@ def run(arguments: argparse.Namespace) -> int:
     runs, left_out = _opened(arguments.run, fom)
     out = _folder(arguments.out, [found for found, _ in runs])
     rows = sum(found.rows for found, _ in runs)
-    if arguments.master is None and (rows <= HERE_ROWS or importlib.util.find_spec("pyspark") is None):
+    few = rows <= HERE_ROWS or importlib.util.find_spec("pyspark") is None
+    if few and not asks_for_spark(arguments):
         done = _here(runs, out)
     else:
         from weft.review.export import export_by_spark
 
-        done = export_by_spark(runs, out, arguments.master or "local[*]", say=say)
+        done = export_by_spark(runs, out, cluster_of(arguments), say=say)
     say("")
     print("\n".join(_lines(done, out, [found for found, _ in runs])))
     complain(f"left out: {why}" for why in left_out)

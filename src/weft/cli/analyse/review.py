@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, TypedDict
 from weft.cli.analyse import review_follow, review_many
 from weft.cli.analyse.run_reviews import keep_result
 from weft.cli.analyse.tune import advice_lines
-from weft.cli.arguments import RUN_HELP, Commands, add_master, say, whole
+from weft.cli.arguments import RUN_HELP, Commands, add_master, cluster_of, say, whole
 from weft.model.errors import SettingsError
 
 if TYPE_CHECKING:
     from weft.review import Review
+    from weft.review.spark.cluster import Cluster
 
 EXITS = {"ok": 0, "violated": 1, "inconclusive": 3}
 KNOWN_ORDERS = ("RO", "CO", "CT", "TSO", "PO")
@@ -102,28 +103,31 @@ def run(arguments: argparse.Namespace) -> int:
         return show_plan(arguments.json)
     if not arguments.run:
         raise SettingsError("weft review: name the folder of a run (`weft runs` lists them)")
-    if not arguments.master:
-        raise SettingsError("--master must not be empty; local[*] is this machine")
+    cluster = cluster_of(arguments)
     if arguments.follow and arguments.verify:
         raise SettingsError("--verify is for a run that has ended: leave out --follow")
     if arguments.html is not None:
         check_writable(arguments.html)
     if not review_many.is_one_run(arguments):
-        return review_follow.follow_many(arguments) if arguments.follow else review_many.run_many(arguments)
-    return run_one(arguments, arguments.run[0])
+        return (
+            review_follow.follow_many(arguments, cluster)
+            if arguments.follow
+            else review_many.run_many(arguments, cluster)
+        )
+    return run_one(arguments, arguments.run[0], cluster)
 
 
-def run_one(arguments: argparse.Namespace, path: str) -> int:
+def run_one(arguments: argparse.Namespace, path: str, cluster: Cluster) -> int:
     from weft.review import review
 
     whole = {"advice": not arguments.no_advice, "evidence": arguments.html is not None}
     if arguments.follow:
-        found = followed(arguments, path, whole)
+        found = followed(arguments, path, cluster, whole)
     else:
         also = review_many.keeper(arguments)
         found = review(
             path,
-            arguments.master,
+            cluster,
             say,
             arguments.witnesses,
             arguments.orders,
@@ -235,7 +239,7 @@ def _consumers(consumers: Sequence[ConsumerFigures]) -> list[str]:
 # While the run is being written
 
 
-def followed(arguments: argparse.Namespace, path: str, whole: dict[str, bool]) -> Review:
+def followed(arguments: argparse.Namespace, path: str, cluster: Cluster, whole: dict[str, bool]) -> Review:
     """What is found is told as it comes, a line each.  `whole`: what the review at the end is to have."""
     from weft.review import follow
     from weft.review.many.followed import FollowedTables
@@ -251,7 +255,7 @@ def followed(arguments: argparse.Namespace, path: str, whole: dict[str, bool]) -
     tables = FollowedTables(lambda run: lake, review_many.wanted_of(arguments))
     return follow(
         path,
-        arguments.master,
+        cluster,
         say,
         tell,
         arguments.witnesses,

@@ -19,6 +19,7 @@ from weft.model.errors import SettingsError
 if TYPE_CHECKING:
     from weft.review.lake.delta import DeltaLake
     from weft.review.lake.store import ParquetLake
+    from weft.review.spark.cluster import Cluster
 
 
 def checkpoint_of(arguments: argparse.Namespace) -> Path | None:
@@ -35,7 +36,7 @@ def checkpoint_of(arguments: argparse.Namespace) -> Path | None:
     return local
 
 
-def follow_many(arguments: argparse.Namespace) -> int:
+def follow_many(arguments: argparse.Namespace, cluster: Cluster) -> int:
     """Until Ctrl-C; what is found goes into the lake.  Exit code 1 if anything was violated in any of them."""
     from weft.cli.analyse.review_many import EXITS, wanted_of
     from weft.review.follow import follow_all
@@ -47,14 +48,14 @@ def follow_many(arguments: argparse.Namespace) -> int:
     lake_of = lake_finder(arguments)
     tables = FollowedTables(lake_of, wanted_of(arguments))
     worst = {"ok"}
-    with given_session(None, Profile(arguments.master), say) as session:
+    with given_session(None, Profile(cluster), say) as session:
 
         def ended(run: str) -> None:
             place = place_of(run)
             say(f"{place} has ended; reviewing the whole of it\n")
             lake, wanted = lake_of(run), wanted_of(arguments)
             run_there = replace(look(place), going_on="")  # who still says so is silent, or crashed
-            found = review_many([run_there], lake, wanted, False, arguments.master, session, say)
+            found = review_many([run_there], lake, wanted, False, cluster, session, say)
             for result in found.results:
                 worst.add(result.status)
                 print_line(arguments.json, run, {"status": result.status, "violations": result.violations})
@@ -65,7 +66,7 @@ def follow_many(arguments: argparse.Namespace) -> int:
 
         standings = follow_all(
             arguments.run,
-            arguments.master,
+            cluster,
             say,
             tell,
             ended,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from weft.review.lake.store import ParquetLake
     from weft.review.many.judging import ReviewOptions, RunResult
     from weft.review.many.reviewing import ManyReviews
+    from weft.review.spark.cluster import Cluster
 
 EXITS = {"ok": 0, "violated": 1, "failed": 2, "inconclusive": 3}
 FORMATS = ("parquet", "delta")
@@ -56,7 +57,7 @@ def is_one_run(arguments: argparse.Namespace) -> bool:
     return is_run(place) or not (place.is_folder() or may_come)
 
 
-def run_many(arguments: argparse.Namespace) -> int:
+def run_many(arguments: argparse.Namespace, cluster: Cluster) -> int:
     from weft.review.lake.delta import lake_at
     from weft.review.lake.store import ParquetLake
     from weft.review.many.finding import default_lake, look, runs_below
@@ -69,9 +70,7 @@ def run_many(arguments: argparse.Namespace) -> int:
     place = place_of(arguments.lake) if arguments.lake else default_lake(runs, arguments.run)
     lake = lake_at(place, arguments.format or "")
     shown = _Shown(arguments.json)
-    found = review_many(
-        runs, lake, wanted_of(arguments), arguments.again, arguments.master, None, say, shown.tell
-    )
+    found = review_many(runs, lake, wanted_of(arguments), arguments.again, cluster, None, say, shown.tell)
     if isinstance(lake, ParquetLake):
         lake.compact(only_many=True)
     for run, why in found.passed_over.items():

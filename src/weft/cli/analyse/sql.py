@@ -8,7 +8,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from weft.cli.arguments import Commands, add_master, say
+from weft.cli.arguments import Commands, add_master, cluster_of, say
 from weft.cli.terminal.facts_lines import clean
 from weft.host.recording.files import DEFAULT_DIRECTORY
 from weft.host.storage import place_of
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.query is None:
         print(json.dumps(contents()) if arguments.json else "\n".join(lines()))
         return 0
-    with opened(place_of(arguments.lake), arguments.engine or "", arguments.master, None, say) as engine:
+    with opened(place_of(arguments.lake), arguments.engine or "", cluster_of(arguments), None, say) as engine:
         found = engine.ask(arguments.query)
     if arguments.csv:
         written = csv.writer(sys.stdout, lineterminator="\n")

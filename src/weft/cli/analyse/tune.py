@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from weft.cli.analyse import tune_many
-from weft.cli.arguments import RUN_HELP, Commands, add_master, add_out, say, whole
+from weft.cli.arguments import RUN_HELP, Commands, add_master, add_out, cluster_of, say, whole
 from weft.host.files.modules import read_source
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     found = tune(
         arguments.run[0],
         arguments.out,
-        arguments.master,
+        cluster_of(arguments),
         given.model,
         given.rid,
         given.domains,

@@ -51,14 +51,14 @@ def is_one_run(names: Sequence[str]) -> bool:
 
 
 def run_many(arguments: argparse.Namespace, given: Inputs) -> int:
-    from weft.cli.arguments import say
+    from weft.cli.arguments import cluster_of, say
     from weft.review.many.finding import look
     from weft.review.many.tuning import tune_many
 
     found = tune_many(
         [look(place) for place in dict.fromkeys(chosen_runs(arguments.run, arguments.lake))],
         arguments.out,
-        arguments.master,
+        cluster_of(arguments),
         given,
         arguments.by,
         arguments.force,

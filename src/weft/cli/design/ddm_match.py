@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.cli.arguments import MASTER_HELP, add_out, complain, say
+from weft.cli.arguments import MASTER_HELP, add_master, add_out, asks_for_spark, cluster_of, complain, say
 from weft.host.box_files import PARQUET, BoxBatch, BoxSource, open_boxes
 from weft.host.storage import place_of
 from weft.interest.matching import match
@@ -41,10 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object with the counts, and no pairs"
     )
-    parser.add_argument(
-        "--master",
-        metavar="URL",
-        help=f"tile by tile on Spark, for more boxes than one process can hold: {MASTER_HELP}",
+    add_master(
+        parser, None, f"tile by tile on Spark, for more boxes than one process can hold: {MASTER_HELP}"
     )
 
 
@@ -55,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"{updates.name} has the dimensions {', '.join(updates.dimensions)}, "
             f"but {subscriptions.name} has {', '.join(subscriptions.dimensions)}"
         )
-    if arguments.master is not None:
+    if asks_for_spark(arguments):
         return _by_spark(arguments, updates, subscriptions)
     sides = updates.read(), subscriptions.read()
     found = match(sides[0].boxes, sides[1].boxes, arguments.closed)
@@ -77,7 +75,7 @@ def _by_spark(arguments: argparse.Namespace, updates: BoxSource, subscriptions: 
             "--master: say with --out FOLDER where the pairs go, or with --json that you want counts"
         )
     out = place_of(arguments.out) if arguments.out else None
-    found = match_on_spark(updates, subscriptions, out, arguments.closed, arguments.master, say=say)
+    found = match_on_spark(updates, subscriptions, out, arguments.closed, cluster_of(arguments), say=say)
     say("")
     if arguments.json:
         print(json.dumps(found.as_data()))

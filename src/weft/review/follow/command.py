@@ -15,8 +15,9 @@ from weft.review.errors import ReviewError
 from weft.review.follow.query import RunStanding, Streaming
 from weft.review.kernels.records import Violation
 from weft.review.review import AUDITS, Review, review
+from weft.review.spark.cluster import LOCAL, AnyMaster, cluster_of
 from weft.review.spark.reading import notes_of
-from weft.review.spark.session import LOCAL, Profile, given_session
+from weft.review.spark.session import Profile, given_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,7 +37,7 @@ def _keep_nothing() -> Callable[[Context, Review], None]:
 
 def follow(
     path: str | Path | Place,
-    master: str = LOCAL,
+    master: AnyMaster = LOCAL,
     say: Say = lambda text: None,
     tell: Callable[[list[Violation]], None] = lambda findings: None,
     witnesses: int = 20,
@@ -52,7 +53,7 @@ def follow(
 
     `tell` is given findings: what a witness says, and `audit`.  `advice` and `evidence` are for the review at the end.
     """
-    _check_master(master)
+    check_follow(master, checkpoint)
     run = check_run(path)
     check_manifests(run)
     with given_session(session, Profile(master), say) as spark:
@@ -72,7 +73,7 @@ def follow(
 
 def follow_all(
     places: Iterable[str | Path | Place],
-    master: str = LOCAL,
+    master: AnyMaster = LOCAL,
     say: Say = lambda text: None,
     tell: Callable[[str, list[Violation]], None] = lambda run, findings: None,
     ended: Callable[[str], None] = lambda run: None,
@@ -87,7 +88,7 @@ def follow_all(
     `tell` and `ended` are given the address of the run; `ended` when all of its nodes have ended and were judged, and once more
     if one of them began again and has ended again.
     """
-    _check_master(master)
+    check_follow(master, checkpoint)
     tops = list(map(place_of, places))
     _check_folders(tops)
     with given_session(session, Profile(master), say) as spark:
@@ -100,10 +101,17 @@ def follow_all(
     return streaming.standings()
 
 
-def _check_master(master: str) -> None:
-    if master.startswith("sc://"):
+def check_follow(master: AnyMaster, checkpoint: Path | None) -> None:
+    cluster = cluster_of(master)
+    if cluster.is_connect:
         raise ReviewError(
-            "--follow hands what it finds to this process, so it does not run over Spark Connect (sc://)"
+            f"--follow hands what it finds to this process, so it does not run over Spark Connect ({cluster.master}); review "
+            "the run when it has ended, or name the master of the cluster itself (spark://…, yarn, k8s://…)"
+        )
+    if checkpoint is None and not cluster.is_near:
+        raise ReviewError(
+            f"--follow with --master {cluster.master} needs --checkpoint FOLDER, in a folder that all machines of the cluster "
+            "share: there they keep what they know of each run"
         )
 
 

@@ -36,8 +36,10 @@ from weft.review.many.judging import (
     judged_of,
 )
 from weft.review.many.rows import RunKey, together
-from weft.review.spark.session import LOCAL, SMALL_RUN, Profile, given_session
+from weft.review.spark.cluster import LOCAL, AnyMaster, Cluster, cluster_of
+from weft.review.spark.session import SMALL_RUN, Profile, given_session
 from weft.review.spark.tasks import spread
+from weft.review.spark.workers import is_alive
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -79,7 +81,7 @@ def review_many(
     lake: ResultLake,
     wanted: ReviewOptions,
     again: bool = False,
-    master: str = LOCAL,
+    master: AnyMaster = LOCAL,
     session: SparkSession | None = None,
     say: Say = lambda text: None,
     tell: Callable[[RunResult], None] = lambda result: None,
@@ -140,7 +142,7 @@ class _Work:
         self,
         lake: ResultLake,
         wanted: ReviewOptions,
-        master: str,
+        master: AnyMaster,
         session: SparkSession | None,
         say: Say,
         pending: Sequence[FoundRun],
@@ -153,7 +155,7 @@ class _Work:
         largest = max((run.rows for run in pending), default=0)
         self._start = partial(given_session, session, Profile(master, largest), say)
         self._given = self._session = session
-        self._here = self._rows <= HERE_ROWS and session is None and master == LOCAL
+        self._here = self._rows <= HERE_ROWS and session is None and cluster_of(master) == Cluster()
         self._ended = contextlib.ExitStack()
         self._began = time.monotonic()
         self._done_runs = self._done_rows = 0
@@ -203,6 +205,7 @@ class _Work:
 
     def _spread(self, keys: Sequence[RunKey]) -> list[JudgedRun]:
         found = [judge_run(key, self._wanted, self._spark) for key in keys]
+        self._check_alive(found[-1].result.error)
         if self._given is None:
             self._spark.catalog.clearCache()  # or Spark would keep tables of all runs
         return found
@@ -213,11 +216,19 @@ class _Work:
         try:
             told = spread(self._spark, works, TOLD).toArrow().to_pylist()
         except Exception as error:
+            self._check_alive(reason(error))
             if len(keys) == 1:
                 return [failed(keys[0], f"the task that reviewed it came to a bad end: {reason(error)}")]
             half = len(keys) // 2
             return self._packed(keys[:half]) + self._packed(keys[half:])
         return [judged_of(keys, row) for row in sorted(told, key=lambda row: int(row["number"]))]
+
+    def _check_alive(self, why: str) -> None:
+        """No run is to blame for a cluster that has gone."""
+        if why and not is_alive(self._spark):
+            raise ReviewError(
+                f"{why}; {self._done_runs:,} of {len(self._pending):,} runs are done, and the same command goes on there"
+            )
 
     @property
     def _tasks(self) -> int:

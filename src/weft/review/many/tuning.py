@@ -42,8 +42,9 @@ from weft.review.advice.told import NoAdvice
 from weft.review.errors import ReviewError
 from weft.review.many.finding import FoundRun
 from weft.review.many.reviewing import CORES, HERE_ROWS, TASKS_PER_CORE
+from weft.review.spark.cluster import LOCAL, AnyMaster, Cluster, cluster_of
 from weft.review.spark.reading import open_for_review, read_rows
-from weft.review.spark.session import LOCAL, Profile, given_session, progress
+from weft.review.spark.session import Profile, given_session, progress
 from weft.review.tune import refuse_others, write_files
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class TunedMany:
 def tune_many(
     found: Sequence[FoundRun],
     out: str | Path = ".",
-    master: str = LOCAL,
+    master: AnyMaster = LOCAL,
     given: Inputs | None = None,
     how: str = TOTAL,
     force: bool = False,
@@ -125,7 +126,7 @@ def tune_many(
     left_out = {str(run.place): run.going_on for run in found if run.going_on}
     runs = sorted((run for run in found if not run.going_on), key=lambda one: (one.start_ns, one.place))
     rows = sum(run.rows for run in runs)
-    here = session is None and master == LOCAL and rows <= HERE_ROWS
+    here = session is None and cluster_of(master) == Cluster() and rows <= HERE_ROWS
     with ExitStack() as ended:
         begin = partial(
             given_session, session, Profile(master, max((run.rows for run in runs), default=0)), say

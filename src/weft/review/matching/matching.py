@@ -26,7 +26,8 @@ from weft.review.matching.tasks import (
     unpacked_bounds,
 )
 from weft.review.matching.tiling import Sample, TaskLimits, Tiling, tiles, tiling_of
-from weft.review.spark.session import LOCAL, Profile, given_session, progress
+from weft.review.spark.cluster import LOCAL, AnyMaster
+from weft.review.spark.session import Profile, given_session, progress
 from weft.review.spark.tasks import spread
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def match_on_spark(
     subscriptions: BoxSource,
     out: Place | None,
     closed: bool = False,
-    master: str = LOCAL,
+    master: AnyMaster = LOCAL,
     limits: TaskLimits = LIMITS,
     session: SparkSession | None = None,
     say: Say = lambda text: None,

@@ -19,7 +19,8 @@ from weft.review.lake.delta import DeltaLake, open_lake
 from weft.review.lake.schema import TABLES
 from weft.review.lake.store import RUN_KEY, ParquetLake, Snapshot
 from weft.review.query.views import VIEWS, for_spark
-from weft.review.spark.session import LOCAL, Profile, given_session
+from weft.review.spark.cluster import LOCAL, AnyMaster
+from weft.review.spark.session import Profile, given_session
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +42,7 @@ class LakeEngine(Protocol):
 def opened(
     place: Place,
     engine: str = "",
-    master: str = LOCAL,
+    master: AnyMaster = LOCAL,
     session: SparkSession | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> Iterator[LakeEngine]:

@@ -21,14 +21,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from weft.review.errors import ReviewError
+from weft.review.spark.cluster import (
+    JAVA_OPTIONS,
+    LOCAL,
+    LOOPBACK,
+    PYTHON,
+    TASKS_PYTHON,
+    UNPACKED,
+    AnyMaster,
+    Cluster,
+    check_cluster,
+    cluster_of,
+    guilty,
+    knock,
+    wished,
+)
 from weft.review.spark.java import java_home
+from weft.review.spark.package import check_package
+from weft.review.spark.workers import Shortage, examine
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-LOCAL = "local[*]"
-LOOPBACK = "127.0.0.1"
 ROWS_PER_BATCH = 1 << 16  # an Arrow batch: what a kernel is given at once
 ROWS_PER_SHUFFLE_PARTITION = 5_000_000  # little of them is shuffled
 SMALL_RUN = 2_000_000  # rows of which little enough is shuffled for one partition
@@ -51,18 +66,13 @@ appender.console.layout.pattern = spark: %m%n
 class Profile(NamedTuple):
     """What the settings depend on."""
 
-    master: str = LOCAL
+    master: AnyMaster = LOCAL
     rows: int = 0
     memory: str | None = None
 
     @property
-    def is_local(self) -> bool:
-        return self.master.startswith("local")
-
-    @property
-    def is_near(self) -> bool:
-        """Is all of Spark on this machine?"""
-        return self.is_local or f"//{LOOPBACK}" in self.master or "//localhost" in self.master
+    def cluster(self) -> Cluster:
+        return cluster_of(self.master)
 
 
 def require_pyspark() -> None:
@@ -86,23 +96,26 @@ def settings(profile: Profile, logging_file: str) -> dict[str, str]:
         # How long Java and Python wait for one another; 15 s, as it is, is not always enough beside other work.
         "spark.python.authenticate.socketTimeout": "300s",
     }
-    if profile.is_near:
+    cluster = profile.cluster
+    if cluster.is_near:
         chosen |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
-    if profile.is_local:
+    if cluster.is_local:
         small = profile.rows <= SMALL_RUN
         # Nearly all is done in Python: Java's optimizing compiler costs more than it gains.
         # A stream that is stopped within a batch looks for what went wrong by a pattern that takes a deep stack.
         java += ["-Xss4m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-        partitions = max(1 + profile.rows // ROWS_PER_SHUFFLE_PARTITION, _cores(profile.master))
+        partitions = max(1 + profile.rows // ROWS_PER_SHUFFLE_PARTITION, _cores(cluster.master))
         chosen |= {
             "spark.sql.shuffle.partitions": "1" if small else str(partitions),
             "spark.sql.adaptive.enabled": "false",
             "spark.driver.memory": profile.memory or _half_of_memory(),
         }
         chosen |= _by_files()
-    elif profile.memory:
-        chosen["spark.executor.memory"] = profile.memory
-    return chosen | {"spark.driver.extraJavaOptions": " ".join(java)}
+    else:
+        chosen["spark.sql.adaptive.enabled"] = "true"
+        if profile.memory:
+            chosen["spark.executor.memory"] = profile.memory
+    return wished(cluster, chosen | {JAVA_OPTIONS: " ".join(java)})
 
 
 @functools.cache
@@ -139,12 +152,21 @@ def _half_of_memory() -> str:
 
 
 @contextlib.contextmanager
-def spark_session(profile: Profile) -> Iterator[SparkSession]:
-    """A session, stopped at the end."""
+def spark_session(profile: Profile, say: Callable[[str], None] = lambda text: None) -> Iterator[SparkSession]:
+    """A session, stopped at the end; of a cluster it is known that its workers can do what is asked of them."""
     require_pyspark()
+    cluster = profile.cluster
+    check_cluster(cluster)
+    if cluster.package:
+        check_package(Path(cluster.package))
     with tempfile.TemporaryDirectory(prefix="weft-review-") as folder:
-        session = _start(profile, Path(folder))
+        session = _connect(cluster) if cluster.is_connect else _start(profile, Path(folder))
         try:
+            if cluster.is_connect:
+                _set_up(session, profile)
+            if not cluster.is_local:
+                with progress(session, "workers", say):
+                    examine(session, cluster)
             yield session
         finally:
             session.stop()
@@ -159,49 +181,63 @@ def given_session(
         yield given
         return
     say("starting Spark")
-    with spark_session(profile) as session:
+    with spark_session(profile, say) as session:
         yield session
 
 
 def _start(profile: Profile, folder: Path) -> SparkSession:
+    cluster = profile.cluster
     logging_file = folder / "log4j2.properties"
     logging_file.write_text(LOGGING)
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    if profile.master.startswith("sc://"):
-        return _connect(profile)
-    if profile.is_near:
+    knock(cluster)
+    if cluster.is_near:
         os.environ["SPARK_LOCAL_IP"] = LOOPBACK
     os.environ["JAVA_HOME"] = java_home()
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.appName("weft review").master(profile.master)
+    builder = SparkSession.builder.appName("weft review").master(cluster.master)
     for name, value in settings(profile, str(logging_file)).items():
         builder = builder.config(name, value)
     try:
         session = builder.getOrCreate()
     except Exception as error:  # whatever Java says comes as one of many classes
         raise ReviewError(
-            f"Spark does not start with --master {profile.master}: {_first_line(error)}"
+            f"Spark does not start with --master {cluster.master}: {guilty(cluster, str(error))}{_first_line(error)}"
         ) from error
     session.sparkContext.setLogLevel("FATAL")
     return session
 
 
-def _connect(profile: Profile) -> SparkSession:
+def _connect(cluster: Cluster) -> SparkSession:
     from pyspark.sql import SparkSession
 
+    knock(cluster)
     try:
-        session = SparkSession.builder.remote(profile.master).getOrCreate()
+        return SparkSession.builder.remote(cluster.master).getOrCreate()
     except Exception as error:
         raise ReviewError(
-            f"no Spark Connect server at {profile.master}: {_first_line(error)} "
+            f"no Spark Connect server at {cluster.master}: {_first_line(error)} "
             "(the client needs `pip install 'pyspark[connect]'`)"
         ) from error
+
+
+def _set_up(session: SparkSession, profile: Profile) -> None:
+    """What a session may change on a Spark Connect server, and the package, which is this session's alone."""
+    cluster = profile.cluster
+    asked = {TASKS_PYTHON if name == PYTHON else name for name, _ in cluster.conf}
     for name, value in settings(profile, "").items():
-        if name.startswith("spark.sql."):
-            with contextlib.suppress(Exception):  # some are fixed when the server starts
+        if name.startswith("spark.sql.") or name in asked:
+            try:
                 session.conf.set(name, value)
-    return session
+            except Exception as error:  # some are fixed when the server starts
+                if name in asked:
+                    raise ReviewError(
+                        f"--conf {name}={value}: the Spark Connect server at {cluster.master} does not let it be set "
+                        f"({_first_line(error)}); set it where the server is started"
+                    ) from error
+    if cluster.package:
+        session.addArtifacts(f"{cluster.package}#{UNPACKED}", archive=True)
 
 
 def _first_line(error: BaseException) -> str:
@@ -238,9 +274,12 @@ def progress(session: SparkSession | None, title: str, say: Callable[[str], None
     group = f"weft review: {title} ({secrets.token_hex(4)})"
     context.setJobGroup(group, f"weft review: {title}")
     ended = threading.Event()
+    shortage = Shortage(context)
 
     def watch() -> None:
         while not ended.wait(INTERVAL):
+            if told := shortage.look(time.monotonic()):
+                say(f"{told}\n")
             say(f"{title}: {stages(context, group)}, {_since(began)}")
 
     watcher = threading.Thread(target=watch, daemon=True)
