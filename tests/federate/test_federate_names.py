@@ -216,7 +216,7 @@ def test_values_survive_the_way(changes: list[dict[str, Any]], target: str, numb
     ):
         seen: list[dict[str, Any]] = []
         shots: list[dict[str, Any]] = []
-        two.on_update("Aircraft")(lambda plane, values: seen.append(values))
+        two.on_update("Aircraft")(lambda plane, values: seen.append(dict(values)))
         two.on_interaction("Fire")(lambda shot: shots.append(shot.values))
         plane = one.register("Aircraft")
         for change in changes:

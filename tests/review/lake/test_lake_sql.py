@@ -129,7 +129,7 @@ def test_spark_reads_a_table_by_itself(lake: ParquetLake, spark: Any) -> None:
     found = read.load(str(lake.place)).where("federation = 'Range'")
     assert {row["federation"] for row in found.collect()} == {"Range"}
     assert spark.sql("select * from newest").count() == 2
-    with pytest.raises(Exception, match="'violatoin' is none of rows, notes, run, audit"):
+    with pytest.raises(Exception, match="'violatoin' is none of rows, notes, decoded, run, audit"):
         spark.read.format("weft").option("table", "violatoin").load(str(lake.place)).count()
     with pytest.raises(Exception, match="no lake of results"):
         read.load(str(lake.place / "nowhere")).count()

@@ -99,8 +99,8 @@ def _numbered(rows: list[Row]) -> list[Row]:
     return number(sorted(rows, key=lambda row: row["epoch_ns"]))
 
 
-NOT_HERE = {"by tiles", "sent there", "scan all", "home"}
-"""What small runs with Spark's help do not need."""
+NOT_HERE = {"by tiles", "sent there", "scan all", "home", "registered"}
+"""What small runs with Spark's help do not need, and runs without calls."""
 
 
 def test_what_is_declared_is_what_is_done(tmp_path: Path, watched: dict[str, set[str]]) -> None:

@@ -83,6 +83,7 @@ SAMPLES: dict[Any, list[Any]] = {
     HLAfloat64Time: [],  # a federation has one representation
     HLAinteger64Interval: [HLAinteger64Interval(0)],
     HLAfloat64Interval: [],
+    float: [],  # stands for a time, and is one before it is encoded
     str: ["name", ""],
     bytes: [b"tag", b""],
     bool: [True, False],

@@ -63,6 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     from weft.review.advice.advice import Inputs
     from weft.review.tune import tune
 
+    cluster = cluster_of(arguments)
     given = Inputs(
         tuple(read_source(name) for name in arguments.fom),
         read_source(arguments.rid) if arguments.rid else None,
@@ -70,11 +71,11 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.multicast,
     )
     if not tune_many.is_one_run(arguments.run):
-        return tune_many.run_many(arguments, given)
+        return tune_many.run_many(arguments, given, cluster)
     found = tune(
         arguments.run[0],
         arguments.out,
-        cluster_of(arguments),
+        cluster,
         given.model,
         given.rid,
         given.domains,

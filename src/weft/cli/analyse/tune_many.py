@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         SpreadData,
     )
     from weft.review.many.tuning import TunedMany
+    from weft.review.spark.cluster import Cluster
 
 MOST_NAMES = 5
 REPLAYED = 3
@@ -50,15 +51,15 @@ def is_one_run(names: Sequence[str]) -> bool:
     return len(names) == 1 and is_run(place_of(names[0]))
 
 
-def run_many(arguments: argparse.Namespace, given: Inputs) -> int:
-    from weft.cli.arguments import cluster_of, say
+def run_many(arguments: argparse.Namespace, given: Inputs, cluster: Cluster) -> int:
+    from weft.cli.arguments import say
     from weft.review.many.finding import look
     from weft.review.many.tuning import tune_many
 
     found = tune_many(
         [look(place) for place in dict.fromkeys(chosen_runs(arguments.run, arguments.lake))],
         arguments.out,
-        cluster_of(arguments),
+        cluster,
         given,
         arguments.by,
         arguments.force,

@@ -418,7 +418,9 @@ def _found(context: Context, misfits: Frame, unjudged: set[int], missed: set[int
 
 def _registered(context: Context, federates: set[int]) -> dict[tuple[int, int], str]:
     """By which class they know the instances that they have registered."""
-    each = ((part, federates) for part in context.parts_with("call")) if federates else ()
+    each = [(part, federates) for part in context.parts_with("call")] if federates else []
+    if not each:
+        return {}
     told = context.runner.each(REGISTERED, each).toArrow().to_pylist()
     return {(row["federate"], row["object"]): row["class"] for row in told}
 
