@@ -56,8 +56,9 @@ browser:
 	  $(BROWSER) || echo "weft: no browser, so the tests of the console's pages, of reports and of the site are left out (on Debian: apt install chromium)"; \
 	fi
 
+# A third process works while two wait, for a process to end or a cable to be found dead.
 test: build browser ## run all tests
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not soak"
+	$(BIN)/pytest -n 3 --dist loadgroup -m "not soak"
 	WEFT_PURE=1 $(BIN)/pytest -n 2 -m "not soak and not over_nodes" tests/kernel tests/federate tests/host/recording/test_recorder_fate.py tests/host/event_channel/test_channel_datagrams.py
 
 check: build ## ruff, mypy --strict, import-linter, the public surface, the figures of the house, the site

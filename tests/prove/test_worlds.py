@@ -91,7 +91,14 @@ def test_a_world_agrees_with_the_embedded_node(kind: str, certificate: ServerCer
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("kind", ["server", "nodes", "simulated"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "server",
+        pytest.param("nodes", marks=pytest.mark.soak),
+        pytest.param("simulated", marks=pytest.mark.soak),
+    ],
+)
 def test_worlds_agree_on_calls_as_of_a_time(kind: str, certificate: ServerCertificate) -> None:
     """Declarations and regions as of a time: the same in every world, and after a save and a restore.
 

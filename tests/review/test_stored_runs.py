@@ -107,7 +107,13 @@ def test_faults_in_the_rows_are_found_there_too(
     same(here, there, run, place)
 
 
-@pytest.mark.parametrize("bad", FILES, ids=[bad.name for bad in FILES])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        pytest.param(bad, id=bad.name, marks=() if number % 6 == 0 else pytest.mark.soak)
+        for number, bad in enumerate(FILES)
+    ],
+)
 def test_bad_data_is_named_there_too(recorded: Path, copied: Store, tmp_path: Path, bad: BadFile) -> None:
     run = Path(shutil.copytree(recorded, tmp_path / "F" / recorded.name))
     bad.do(run)

@@ -129,7 +129,7 @@ def test_a_save_does_not_wait_for_ever_for_one_behind_a_pulled_cable(net: Cable)
         other.leave()
 
 
-@pytest.mark.parametrize("how", ["pull", "unplug"])
+@pytest.mark.parametrize("how", [pytest.param("pull", marks=pytest.mark.soak), "unplug"])
 def test_calls_from_behind_a_pulled_cable_end(net: Cable, how: str, caplog: pytest.LogCaptureFixture) -> None:
     """By default: NotConnected, with why, for who calls; connection_lost for who waits; those who remain hear of it, too."""
     with net.at("a"), served(net) as running:

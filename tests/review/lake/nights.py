@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -47,16 +45,3 @@ def reviewing(top: Path, *more: str) -> subprocess.Popen[bytes]:
     """`weft review TOP --json` as a process of its own."""
     command = [sys.executable, "-m", "weft", "review", str(top), "--json", *more]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
-def kill_after_lines(process: subprocess.Popen[bytes], lines: int, more_s: float) -> int:
-    """Kills it some time after it has told of so many runs; returns how many these were, all in all."""
-    assert process.stdout is not None
-    seen = 0
-    while seen < lines and process.stdout.readline():
-        seen += 1
-    time.sleep(more_s)  # not to wait for something: a random moment
-    process.send_signal(signal.SIGKILL)
-    rest, said = process.communicate()
-    assert process.returncode == -signal.SIGKILL or b"results: " in rest or b"summary" in rest, said
-    return seen + rest.count(b"\n")

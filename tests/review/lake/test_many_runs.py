@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from review.lake.nights import AUDITS, describe, kill_after_lines, night, reviewing
+from review.lake.nights import AUDITS, describe, night, reviewing
 from review.lake.results import current, rounded
 from support import object_store
 from weft.cli import main
@@ -317,16 +317,6 @@ def test_the_command(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 # Nothing is lost
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_killed_at_any_moment(top: Path, undisturbed: dict[str, Any], seed: int, monkeypatch: Any) -> None:
-    """Must show: SIGKILL of the review at random moments, then the same command: the rows of an undisturbed review."""
-    chance = random.Random(seed)
-    kill_after_lines(reviewing(top), chance.choice([0, 1]), chance.uniform(0.0, 4.0))
-    kill_after_lines(reviewing(top), 0, chance.uniform(0.0, 6.0))
-    reviewed(top)
-    assert current(ParquetLake(place_of(top / "lake"))) == undisturbed
 
 
 def test_two_at_once(top: Path, undisturbed: dict[str, Any]) -> None:

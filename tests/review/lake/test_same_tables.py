@@ -62,6 +62,7 @@ def check(top: Path, store: ObjectStore, spark: Any, folder: Path) -> Tables:
     return wanted
 
 
+@pytest.mark.soak
 def test_a_few_of_every_kind(store: ObjectStore, spark: Any, lone: tuple[Path, Path], tmp_path: Path) -> None:
     """Runs of the proving ground are right; of each planted fault there is a violation; of damaged files there is word."""
     top = tmp_path / "runs"
