@@ -173,6 +173,17 @@ def check_within(picture: Graphic) -> None:
             assert shape.height > 0, shape
 
 
+def test_many_names_in_one_place_do_not_leave_the_picture() -> None:
+    """The legend names those for which there is no room."""
+    spaces = spaces_of()
+    lines = [f"R{number} = 2D: x=0..{number}, y=0..1" for number in range(60)]
+    found = RegionsFile({}, [])
+    read_lines("\n".join([*lines, "tower subscribes A.x"]), "any", spaces, None, found)
+    strategy = make_strategy(spaces, DdmSettings(strategy="Simple", partitions=1, max_channels=100_000))
+    for picture in pictures(spaces, strategy, found):
+        check_within(picture)
+
+
 @settings(deadline=None)
 @given(data=st.data(), name=st.sampled_from(STRATEGIES), grid=st.integers(1, 40), count=st.integers(0, 45))
 def test_nothing_is_drawn_outside(data: st.DataObject, name: str, grid: int, count: int) -> None:

@@ -265,11 +265,12 @@ def _boxes(
             left, width = plane.across(where.space.bounds(extent, across), across.size)
             top, height = plane.up(where.space.bounds(extent, up), up.size)
             picture.add(Box(left, top, width, height, one.tone, 0.16, _region_tip(where.space, one, extent)))
-            if named:
-                small = width < 60 or height < 18
-                spot = (left + width + 3, top + height) if small else (left + 5, top + 14)
-                while any(abs(spot[0] - x) < 50 and abs(spot[1] - y) < 13 for x, y in taken):
-                    spot = (spot[0], spot[1] + (-13 if small else 13))
+            small = width < 60 or height < 18
+            spot = (left + width + 3, top + height) if small else (left + 5, top + 14)
+            while any(abs(spot[0] - x) < 50 and abs(spot[1] - y) < 13 for x, y in taken):
+                spot = (spot[0], spot[1] + (-13 if small else 13))
+            # Of very many in one place those are named for which there is room; the legend has all.
+            if named and plane.bottom - plane.height <= spot[1] <= plane.bottom + 14:
                 taken.append(spot)
                 anchored = spot[0] + 46 > plane.left + plane.width and small
                 at = left - 3 if anchored else spot[0]
