@@ -98,6 +98,15 @@ def test_a_message_for_the_next_step_is_in_it(step: int, digits: int, count: int
     assert after >= now + size * (1 - 1e-6)
 
 
+@pytest.mark.parametrize("lookahead", [1, 1.0])
+def test_a_lookahead_may_be_written_as_a_whole_number(lookahead: float) -> None:
+    """Where the federation counts in fractions, what is sent for the earliest time is not refused for a rounding either."""
+    with timed("one", time="float64", lookahead=lookahead) as (one,):
+        for t in one.steps(0.01, until=2):
+            one.send("Fire", Target="x", Round=1, time=t + lookahead)
+            one.send("Fire", Target="x", Round=1, time=one.earliest)
+
+
 def test_next_message_stops_where_it_is() -> None:
     """8.10: at the time of the next message, or at the bound."""
     with timed("one", "two", time=1) as (one, two):

@@ -115,7 +115,9 @@ class LogicalClock:
             federate.rti.enable_time_constrained()
             self._wait_until(lambda: CONSTRAINED in self._enabled)
         if chosen.lookahead is not None:
-            federate.rti.enable_time_regulation(_told_lookahead(chosen.lookahead))
+            whole = factory.name == HLAinteger64TimeFactory.name
+            told = chosen.lookahead if whole else chosen.lookahead * (1 - _ROUNDING)
+            federate.rti.enable_time_regulation(told)
             self._wait_until(lambda: REGULATION in self._enabled)
 
     # --- going on ---------------------------------------------------------------------------------------------
@@ -175,7 +177,11 @@ class LogicalClock:
         """However long it takes: who holds it up is said meanwhile."""
         federate = self._federate
         while not federate.run_until(lambda: self._over is not None or condition(), _LOOK):
-            federate._below._pending()  # raises what the request was refused with, if nobody has waited for it
+            try:
+                federate._below._pending()  # raises what the request was refused with, if nobody has waited for it
+            except RTIexception:
+                self._requested = None
+                raise
         if self._over is not None:
             raise self._over
 
@@ -214,10 +220,6 @@ def rounded(time: Number) -> Number:
 
 def _value(time: AnyTime) -> Number:
     return time if isinstance(time, int | float) else time.value
-
-
-def _told_lookahead(lookahead: Number) -> Number:
-    return lookahead * (1 - _ROUNDING) if isinstance(lookahead, float) else lookahead
 
 
 # --- steps ----------------------------------------------------------------------------------------------------
