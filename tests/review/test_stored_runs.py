@@ -15,7 +15,7 @@ import pytest
 
 from review.planted import DAMAGES, FILES, BadFile, Damage, NoPlace, Rows
 from support import recorded_runs
-from support.object_store import ObjectStore, credentials, object_store, stored
+from support.object_store import ObjectStore, reachable_store, stored
 from weft import EmbeddedNode
 from weft.cli import main
 from weft.cli.analyse.run_reviews import keep_result, review_of
@@ -32,9 +32,7 @@ Store = Callable[[Path], Place]
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[ObjectStore]:
-    with pytest.MonkeyPatch.context() as patch, object_store() as made:
-        for name, value in credentials().items():
-            patch.setenv(name, value)
+    with reachable_store() as made:
         yield made
 
 

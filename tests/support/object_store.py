@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 from weft.host.storage import Place
 
 PATIENCE = 120.0  # seconds for it to start on a busy machine
@@ -74,6 +76,15 @@ def credentials() -> dict[str, str]:
 
 def set_credentials() -> None:
     os.environ.update(credentials())
+
+
+@contextlib.contextmanager
+def reachable_store() -> Iterator[ObjectStore]:
+    """With the credentials in the environment, as commands and Spark's workers look for them."""
+    with pytest.MonkeyPatch.context() as patch, object_store() as made:
+        for name, value in credentials().items():
+            patch.setenv(name, value)
+        yield made
 
 
 def stored(folder: Path, place: Place) -> Place:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from host.recording.test_manifest import agrees, manifest_of
 from support.federation import Federation
-from support.object_store import ObjectStore, credentials, object_store
+from support.object_store import ObjectStore, credentials, reachable_store
 from support.server_in_thread import eventually
 from support.small_runs import BEGAN, SmallRun, fetched, recorded, rows_of, runs_here
 from weft.cli import main
@@ -52,9 +52,7 @@ from weft.host.storage import Place, named_place, place_of
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[ObjectStore]:
-    with pytest.MonkeyPatch.context() as patch, object_store() as made:
-        for name, value in credentials().items():
-            patch.setenv(name, value)
+    with reachable_store() as made:
         yield made
 
 

@@ -12,7 +12,7 @@ import pytest
 from review.lake import gathered
 from review.lake.results import current, rounded
 from review.planted import DAMAGES, FILES
-from support.object_store import ObjectStore, credentials, object_store, stored
+from support.object_store import ObjectStore, reachable_store, stored
 from weft.host.storage import Place, place_of
 from weft.review.lake.delta import lake_at
 from weft.review.many import reviewing as many
@@ -27,9 +27,7 @@ PROMISED = ReviewOptions(orders=("CO", "CT"))  # receive order promises nothing
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[ObjectStore]:
-    with pytest.MonkeyPatch.context() as patch, object_store() as made:
-        for name, value in credentials().items():
-            patch.setenv(name, value)
+    with reachable_store() as made:
         yield made
 
 

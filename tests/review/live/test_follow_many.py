@@ -19,7 +19,7 @@ from review.live.test_history import fresh, lines_of
 from review.live.test_live import expected, is_known, told, with_ends
 from review.simulation import Row, number
 from support.manifests import list_anew
-from support.object_store import ObjectStore, credentials, object_store
+from support.object_store import ObjectStore, reachable_store
 from weft.host.recording.files import write_idle
 from weft.host.recording.upload import Uploads
 from weft.host.storage import place_of
@@ -46,9 +46,7 @@ pytestmark = pytest.mark.timeout(600)
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[ObjectStore]:
-    with pytest.MonkeyPatch.context() as patch, object_store() as made:
-        for name, value in credentials().items():
-            patch.setenv(name, value)
+    with reachable_store() as made:
         yield made
 
 

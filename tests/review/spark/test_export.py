@@ -15,7 +15,7 @@ import pytest
 
 from review.planted import Rows
 from support import recorded_runs
-from support.object_store import ObjectStore, credentials, object_store, stored
+from support.object_store import ObjectStore, reachable_store, stored
 from weft import EmbeddedNode
 from weft.cli import main
 from weft.cli.data import object_model
@@ -115,9 +115,7 @@ def test_values_of_another_type_are_counted_and_named(
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[ObjectStore]:
-    with pytest.MonkeyPatch.context() as patch, object_store() as made:
-        for name, value in credentials().items():
-            patch.setenv(name, value)
+    with reachable_store() as made:
         yield made
 
 
