@@ -422,7 +422,8 @@ class RTIambassador(
             raise self._paused(f"{service} is refused until the save or restore is over")
 
     def _deliver(self, callback: Callback) -> None:
-        method, arguments = callback.method, callback.arguments
+        method, delivery = callback.method, callback.delivery
+        arguments = callback.arguments if delivery is None else delivery.arguments()
         if method not in _CONVEYING:
             arguments = self._told(method, arguments)
         elif arguments[5] is not None:

@@ -93,14 +93,16 @@ class Inbox:
 
     def take(self) -> Callback | None:
         """Remove and return the next callback, if there is one."""
-        urgent = self._urgent
-        if urgent is not None or not self._arrived:
+        arrived = self._arrived
+        if arrived and self._urgent is None:
+            callback: Callback | None = arrived.popleft()
+        else:
             self.look()
             urgent = self._urgent
-        if urgent is not None:
-            callback = urgent.take(self._arrived)
-        else:
-            callback = self._arrived.popleft() if self._arrived else None
+            if urgent is not None:
+                callback = urgent.take(arrived)
+            else:
+                callback = arrived.popleft() if arrived else None
         node = self._node
         if node is None or callback is None or self.closed:
             return callback

@@ -131,15 +131,24 @@ class DeliveredInteraction(Delivery):
         regions: Conveyed | None,
         stamp: Stamp | None,
     ) -> None:
-        super().__init__(tag, producer, stamp)
+        # All fields here and not by way of `super`, which in pure Python costs more than the fields.
+        self.tag = tag
+        self.producer = producer
+        self.stamp = stamp
         self.interaction_class = interaction_class
         self.values = values
         self.transportation = transportation
         self.regions = regions
 
     def arguments(self) -> tuple[object, ...]:
-        tag, transportation, producer, regions = self.tag, self.transportation, self.producer, self.regions
-        found = (self.interaction_class, self.values, tag, transportation, producer, regions)
+        found = (
+            self.interaction_class,
+            self.values,
+            self.tag,
+            self.transportation,
+            self.producer,
+            self.regions,
+        )
         return found if self.stamp is None else (*found, *self.stamp.arguments())
 
     def copied(self) -> DeliveredInteraction:
@@ -163,7 +172,10 @@ class Reflection(Delivery):
         regions: Conveyed | None,
         stamp: Stamp | None,
     ) -> None:
-        super().__init__(tag, producer, stamp)
+        # As in `DeliveredInteraction`.
+        self.tag = tag
+        self.producer = producer
+        self.stamp = stamp
         self.instance = instance
         self.values = values
         self.transportation = transportation

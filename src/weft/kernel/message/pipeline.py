@@ -330,8 +330,10 @@ def send_directed_interaction(
 def _send(step: Step, message: Message, found: Recipients) -> None:
     """What a federate here sends, or the RTI itself.  A message in time stamp order has its number already."""
     stamp = message.stamp
-    retraction = None if stamp is None else stamp.retraction
-    message.number = message_rows.next_number(step) if retraction is None else message_number(retraction)
+    if stamp is None or stamp.retraction is None:
+        message.number = message_rows.next_number(step)
+    else:
+        message.number = message_number(stamp.retraction)
     _pass_on(step, message, found)
     for post in found.posts:
         transmit(step, message, post)

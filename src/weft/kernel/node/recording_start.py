@@ -2,8 +2,8 @@
 
 A recording begins with a federation, and then there is nothing.  But a federation that is restored is another execution, and so
 another run, in which federates are joined, have declared, and wait for time; and a node may be told to record while it
-runs.  Then the rows that would have said so come first: join, region, declare, call (of instances deleted locally), grant,
-request, with what is in force now.
+runs.  Then the rows that would have said so come first: join, region, declare, call (of instances registered, or deleted locally),
+grant, request, with what is in force now.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from weft.kernel.recording.callback_rows import lookahead
 from weft.kernel.recording.message_rows import note
 from weft.kernel.recording.row_shapes import bounds_of, plain
 from weft.kernel.state.effects import Callback, Effect
-from weft.kernel.state.federation import Member
+from weft.kernel.state.federation import Instance, Member
 from weft.kernel.state.region_state import OwnedRegion
 from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import FLUSH, GRANTED, NMR, NMRA, TAR, TARA
@@ -181,12 +181,25 @@ class _Standing:
         """Instances that it would know, had it not deleted them locally; or by another class, had it discovered them now."""
         federation, member = self.federation, self.member
         for instance in federation.instances.values():
+            if self._knows_as_registered(instance):
+                row = plain("call", "register_object_instance", member, ("class", instance.entry.name))
+                note(self.turn, self.recorder, row, thing=instance.handle.number, more={"detail": IN_FORCE})
             where = matching_at_time.ever_at(federation, instance)
             nearest = discovery.would_discover(federation, member, instance.entry, instance.owners, where)
             if nearest is not None and federation.known_class(member, instance) != nearest:
                 row = plain("call", "local_delete_object_instance", member, ("class", instance.entry.name))
                 more: dict[str, object] = {"detail": IN_FORCE}
                 note(self.turn, self.recorder, row, thing=instance.handle.number, more=more)
+
+    def _knows_as_registered(self, instance: Instance) -> bool:
+        """By its very class, whatever it subscribes to: it registered it, or subscribed to that class once (6.1.1)."""
+        member = self.member
+        if self.federation.known_class(member, instance) != instance.entry.handle:
+            return False
+        return (
+            instance.producer == member.handle
+            or member.declared.candidate_class(instance.entry) != instance.entry.handle
+        )
 
     # --- logical time -------------------------------------------------------------------------------------------
 

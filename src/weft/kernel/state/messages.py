@@ -141,7 +141,8 @@ class WithParameters(Message):
         stamp: Stamp | None,
     ) -> None:
         super().__init__(sender, tag, stamp)
-        self.packed = self.owned = isinstance(values, PackedValues)
+        if isinstance(values, PackedValues):
+            self.packed = self.owned = True
         self.interaction_class = interaction_class
         self.values = values
         self.transportation = transportation
@@ -183,16 +184,28 @@ class Interaction(WithParameters):
         at: Extents | None,
         stamp: Stamp | None,
     ) -> None:
-        super().__init__(sender, interaction_class, values, tag, transportation, stamp)
+        # All fields here and not by way of `super`, which in pure Python costs more than the fields.
+        self.sender = sender
+        self.tag = tag
+        self.stamp = stamp
+        if isinstance(values, PackedValues):
+            self.packed = self.owned = True
+        self.interaction_class = interaction_class
+        self.values = values
+        self.transportation = transportation
         # Where it is sent; None: in the default region.
         self.at = at
 
     def delivery(self, recipient: Recipient) -> Delivery:
         received = recipient.received
         assert received is not None
-        kept = self.received_values(received)
+        handle = received.handle
+        values = self.values
+        # Most are received as they were sent.
+        alike = handle is self.interaction_class and type(values) is dict
+        kept = dict(values) if alike else self.received_values(received)
         return DeliveredInteraction(
-            received.handle, kept, self.tag, self.transportation, self.sender, recipient.regions, self.stamp
+            handle, kept, self.tag, self.transportation, self.sender, recipient.regions, self.stamp
         )
 
     def key(self) -> tuple[object, ...]:
@@ -220,8 +233,12 @@ class Update(Message):
         where: Where | None,
         stamp: Stamp | None,
     ) -> None:
-        super().__init__(sender, tag, stamp)
-        self.packed = self.owned = isinstance(values, PackedValues)
+        # As in `Interaction`.
+        self.sender = sender
+        self.tag = tag
+        self.stamp = stamp
+        if isinstance(values, PackedValues):
+            self.packed = self.owned = True
         self.instance = instance
         self.values = values
         # Where its attributes are; None: all of them in the default region.

@@ -158,7 +158,10 @@ def join_time(
     start, end = read_length(data, at, end)
     found = data[start:end]
     if factory is None:
-        raise WireError(f"{service}: a logical time before there is a federation", "InvalidLogicalTime")
+        raise WireError(
+            f"{service}: a federation decides on the logical time; join one first",
+            "FederateNotExecutionMember",
+        )
     if len(found) != 8:
         raise WireError(f"{service}: a logical time has 8 bytes, not {len(found)}", "InvalidLogicalTime")
     try:
