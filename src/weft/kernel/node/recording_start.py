@@ -2,7 +2,7 @@
 
 A recording begins with a federation, and then there is nothing.  But a federation that is restored is another execution, and so
 another run, in which federates are joined, have declared, and wait for time; and a node may be told to record while it
-runs.  Then the rows that would have said so come first: join, region, declare, call (of instances registered, or deleted locally),
+runs.  Then the rows that would have said so come first: join, region, declare, call (instances registered, or deleted locally),
 grant, request, with what is in force now.
 """
 
