@@ -274,7 +274,7 @@ def test_a_restore_begins_a_run_that_says_what_holds(world: str, tmp_path: Path)
     rows = Rows(after)
     assert {row["federate"] for row in rows.all("join")} >= {row["federate"] for row in rows.all("send")}
     in_force = {row["kind"] for row in rows.all(detail="in force")}
-    assert in_force == {"declare", "region", "grant", "request"}
+    assert in_force == {"declare", "region", "grant", "request", "call"}
 
 
 def test_faults_of_a_restored_run_are_found(tmp_path: Path) -> None:

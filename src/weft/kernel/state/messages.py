@@ -201,9 +201,11 @@ class Interaction(WithParameters):
         assert received is not None
         handle = received.handle
         values = self.values
-        # Most are received as they were sent.
-        alike = handle is self.interaction_class and type(values) is dict
-        kept = dict(values) if alike else self.received_values(received)
+        kept: ParameterValues
+        if handle is self.interaction_class and isinstance(values, dict):
+            kept = dict(values)  # most are received as they were sent
+        else:
+            kept = self.received_values(received)
         return DeliveredInteraction(
             handle, kept, self.tag, self.transportation, self.sender, recipient.regions, self.stamp
         )
