@@ -19,6 +19,8 @@ from weft.cli import main
 from weft.console import lake as reading
 from weft.console.security import READER, Refused
 
+pytestmark = pytest.mark.xdist_group("console lake")  # one night for all
+
 MANY = 12
 
 

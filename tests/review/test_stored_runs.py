@@ -27,6 +27,8 @@ from weft.host.storage import Place, place_of
 from weft.review import Verdict, follow, judge, register, review
 from weft.review.tune import tune
 
+pytestmark = pytest.mark.xdist_group("stored runs")  # one store for all
+
 Store = Callable[[Path], Place]
 
 
@@ -88,7 +90,13 @@ def test_the_same_files_are_planned(recorded: Path, copied: Store) -> None:
     assert find_runs(place.parent.parent) == [place]
 
 
-@pytest.mark.parametrize("fault", DAMAGES[::9], ids=[fault.name for fault in DAMAGES[::9]])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(fault, id=fault.name, marks=() if number % 2 == 0 else pytest.mark.soak)
+        for number, fault in enumerate(DAMAGES[::9])
+    ],
+)
 def test_faults_in_the_rows_are_found_there_too(
     recorded: Path, copied: Store, tmp_path: Path, fault: Damage
 ) -> None:
@@ -108,7 +116,7 @@ def test_faults_in_the_rows_are_found_there_too(
 @pytest.mark.parametrize(
     "bad",
     [
-        pytest.param(bad, id=bad.name, marks=() if number % 6 == 0 else pytest.mark.soak)
+        pytest.param(bad, id=bad.name, marks=() if number % 12 == 0 else pytest.mark.soak)
         for number, bad in enumerate(FILES)
     ],
 )
@@ -191,6 +199,7 @@ def test_the_console_lists_what_is_there(recorded: Path, copied: Store) -> None:
     assert (told["state"], told["violations"]) == ("done", 3)
 
 
+@pytest.mark.soak
 @pytest.mark.xdist_group("spark")
 @pytest.mark.timeout(900)
 def test_spark_s_workers_read_it(spark: Any, recorded: Path, copied: Store, tmp_path: Path) -> None:

@@ -107,11 +107,14 @@ class Campaign:
                 self.outcome.seeds += 1
                 self._progress(seed, self.outcome)
 
-    def replay(self, script: Script) -> CampaignOutcome:
-        """One script that somebody has, as it is."""
-        with self._judged_worlds(script.declarations):
-            self._compare(script.seed, self._played(script, 0))
-            self.outcome.seeds += 1
+    def replay(self, *scripts: Script) -> CampaignOutcome:
+        """Scripts that somebody has, as they are."""
+        for setting in dict.fromkeys(script.declarations for script in scripts):
+            with self._judged_worlds(setting):
+                for script in scripts:
+                    if script.declarations == setting:
+                        self._compare(script.seed, self._played(script, 0))
+                        self.outcome.seeds += 1
         return self.outcome
 
     # --- worlds -----------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,20 +15,31 @@ from weft.cli.analyse.run_reviews import keep_result, review_of
 from weft.cli.operate.demo import Story, play
 from weft.host.recording.files import write_json
 
+pytestmark = pytest.mark.xdist_group("listed runs")  # recorded once
+
 Capture = pytest.CaptureFixture[str]
 
 
-@pytest.fixture
-def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two runs, one after the other; the folder of the second."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def two_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One after the other; the folder of the second."""
+    top = tmp_path_factory.mktemp("recorded")
     for _ in range(2):
         node = EmbeddedNode("demo")
-        recordings = node.record("runs")
+        recordings = node.record(top / "runs")
         play(Story(), node, 4, 0.0, 2)
         node.stop_recording()
         folder = Path(recordings.folders[0])
     return folder
+
+
+@pytest.fixture
+def recorded(two_runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the second of two, below the working directory."""
+    monkeypatch.chdir(tmp_path)
+    top = two_runs.parents[2]
+    shutil.copytree(top / "runs", "runs")
+    return two_runs.relative_to(top)
 
 
 def test_a_table_for_people(recorded: Path, capsys: Capture) -> None:

@@ -13,7 +13,9 @@ from weft_benchmarks.timetables import line
 FIELDS = {"scenario", "order", "federates", "steps", "step_ms", "seconds", "stamp_bytes"}
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize(
+    "scenario", [pytest.param(one, marks=[pytest.mark.soak] if one == "close" else []) for one in SCENARIOS]
+)
 def test_orders_are_compared(capsys: pytest.CaptureFixture[str], scenario: str) -> None:
     """Loosely coupled (S0-18), closely coupled (S0-19) and mixed (S0-20)."""
     few = ["--federates", "3", "--steps", "10", "--step-ms", "0", "--repeats", "1"]

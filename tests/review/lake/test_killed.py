@@ -24,7 +24,7 @@ from weft.review.many.finding import look, runs_below
 from weft.review.many.judging import ReviewOptions
 from weft.review.many.reviewing import review_many
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("lake killed")]
 Rows = dict[str, list[dict[str, Any]]]
 FEW = 2
 """Deaths of a command before it is left alone."""
@@ -88,7 +88,7 @@ def deaths(seeds: range, soak: range) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("seed", several)
 
 
-@deaths(range(2), range(2, 30))
+@deaths(range(1), range(1, 30))
 def test_a_review_of_many_runs(
     commands: KilledCommands, top: Path, undisturbed: Rows, recorded: Path, seed: int
 ) -> None:
@@ -100,7 +100,7 @@ def test_a_review_of_many_runs(
     assert tables(top) == undisturbed
 
 
-@deaths(range(2), range(2, 30))
+@deaths(range(1), range(1, 30))
 def test_a_review_into_tables_of_delta_lake(
     commands: KilledCommands, top: Path, undisturbed: Rows, seed: int
 ) -> None:
@@ -117,7 +117,7 @@ def test_a_review_into_tables_of_delta_lake(
     assert tables(top) == undisturbed
 
 
-@deaths(range(2), range(2, 40))
+@deaths(range(1), range(1, 40))
 def test_runs_compact(commands: KilledCommands, top: Path, undisturbed: Rows, seed: int) -> None:
     """At every moment each row is there once; in the end there are few files, and nothing else is found in them."""
     left_alone = sorted((top / "a-file-is-torn").iterdir())[0]
@@ -155,7 +155,7 @@ def fragments(recorded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return top
 
 
-@deaths(range(2), range(2, 40))
+@deaths(range(1), range(1, 40))
 def test_lake_compact(
     commands: KilledCommands, fragments: Path, undisturbed: Rows, tmp_path: Path, seed: int
 ) -> None:

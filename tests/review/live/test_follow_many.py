@@ -101,6 +101,7 @@ def findings_in(lake: ParquetLake, run: str) -> tuple[dict[str, object], list[di
     return row, rows
 
 
+@pytest.mark.soak
 @pytest.mark.xdist_group("spark")
 def test_in_a_store_and_killed_at_any_place(spark: Any, store: ObjectStore, tmp_path: Path) -> None:
     """Two runs come to a store by the recorder's uploader, files and then manifests, one later than the other; whoever follows
