@@ -51,6 +51,7 @@ FOLLOWED: dict[str, tuple[str, ...]] = {
     "tls": ("docs/how-to/tls.md",),
     "storage": ("docs/how-to/storage.md",),
     "steering": ("docs/how-to/steering.md",),
+    "run-file": ("docs/how-to/run-file.md",),
     "errors": ("docs/reference/errors.md",),
 }
 _NEXT_RUN = (

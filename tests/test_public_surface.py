@@ -15,11 +15,11 @@ import weft
 PUBLIC = {
     "weft": [
         "CAUSAL_MODULE", "Agent", "CallbackModel", "CausalRTIambassador", "Credentials", "EmbeddedNode", "Federate",
-        "FederateAmbassador", "HLAfloat64Interval",
+        "FederateAmbassador", "FederationRun", "HLAfloat64Interval",
         "HLAfloat64Time", "HLAinteger64Interval", "HLAinteger64Time", "Interaction", "LocalObject", "LocalRegion", "OrderType",
         "RTIambassador", "RangeBounds", "RemoteObject", "ResignAction", "RoutingRegion", "RoutingSpaces",
         "QOS_MODULE", "RtiConfiguration", "Source", "Undecoded", "Update", "errors", "heard", "join", "load_fom", "open_channel",
-        "record", "steps", "stop_node", "stop_recording",
+        "record", "run_file", "steps", "stop_node", "stop_recording",
     ],
     "weft.federate": [
         "Agent", "CAUSAL_MODULE", "CausalCounts", "CausalRTIambassador", "Federate", "FederateAmbassador", "Interaction",
@@ -35,8 +35,9 @@ PUBLIC = {
     ],
     "weft.review.report": ["Evidence", "gather", "html_report"],
     "weft.host": [
-        "Connection", "Designator", "EmbeddedConnection", "EmbeddedNode", "NodeHost", "load_fom", "open_channel", "read_source",
-        "read_sources", "record", "shared_node", "stop_node", "stop_recording",
+        "Connection", "Designator", "EmbeddedConnection", "EmbeddedNode", "FederationRun", "NodeHost", "load_fom", "open_channel",
+        "read_source",
+        "read_sources", "record", "run_file", "shared_node", "stop_node", "stop_recording",
     ],
     "weft.host.dispatch": [
         "ConsumerDied", "HostDispatcher", "OneThread", "Preemptive", "RealTimeChannel", "RealTimeConsumer", "RealTimeSupplier",

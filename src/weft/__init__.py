@@ -30,7 +30,16 @@ from weft.federate import (  # noqa: E402
     join,
     steps,
 )
-from weft.host import EmbeddedNode, load_fom, open_channel, record, stop_node, stop_recording  # noqa: E402
+from weft.host import (  # noqa: E402
+    EmbeddedNode,
+    FederationRun,
+    load_fom,
+    open_channel,
+    record,
+    run_file,
+    stop_node,
+    stop_recording,
+)
 from weft.model.enums import CallbackModel, OrderType, ResignAction  # noqa: E402
 from weft.model.records import Credentials, RangeBounds, RtiConfiguration, Source  # noqa: E402
 from weft.model.time import (  # noqa: E402
@@ -52,6 +61,7 @@ __all__ = [
     "EmbeddedNode",
     "Federate",
     "FederateAmbassador",
+    "FederationRun",
     "HLAfloat64Interval",
     "HLAfloat64Time",
     "HLAinteger64Interval",
@@ -76,6 +86,7 @@ __all__ = [
     "load_fom",
     "open_channel",
     "record",
+    "run_file",
     "steps",
     "stop_node",
     "stop_recording",

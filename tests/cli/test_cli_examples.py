@@ -83,6 +83,8 @@ def furnish(folder: Path) -> None:
     tutorial = re.search(r"```xml\n(.*?)```", (ROOT / "docs" / "tutorials" / "federate.md").read_text(), re.S)
     assert tutorial is not None
     (folder / "harbour.xml").write_text(tutorial[1])
+    federation = '[federation]\nname = "Harbour"\nfom = "harbour.xml"\n[[federate]]\nname = "tug"\ncommand = "python tug.py"\n'
+    (folder / "harbour.toml").write_text(federation)
     (folder / "my.fed").write_bytes(FED.replace(b"2D", b"Ground"))
     (folder / "my.rid").write_bytes(GRID_OF_TWO)
     for name, owner in (("a", "A"), ("b", "B"), ("my", "C")):

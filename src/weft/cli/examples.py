@@ -1,8 +1,9 @@
 """The examples at the end of every `--help`: two or more for each command, all of which work (a test runs them).
 
-They speak of files that a person has: `harbour.xml` (docs/tutorials/federate.md), `my.fed`, `my.rid`, a `domains.toml`
-of `weft domains plan`, an `operations.toml` (docs/explanation/channel.md) and the `schedule.toml` that `weft schedule plan` makes
-of it, recorded runs below `runs`, and a server at the usual port.
+They speak of files that a person has: `harbour.xml` (docs/tutorials/federate.md), `my.fed`, `my.rid`, a federation file
+`harbour.toml` (docs/how-to/run-file.md), a `domains.toml` of `weft domains plan`, an `operations.toml`
+(docs/explanation/channel.md) and the `schedule.toml` that `weft schedule plan` makes of it, recorded runs below `runs`, and a
+server at the usual port.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
         "weft run domains.toml --plain --no-journal --no-record --seconds 2",
         "weft run domains.toml --log json --seconds 2 2> nodes.jsonl",
         kind=LONG,
-    ),
+    )
+    + _examples("weft run harbour.toml --check"),
     "weft runs": _examples("weft runs", "weft runs runs --json"),
     "weft runs upload": _examples("weft runs upload runs copies", f"weft runs upload {_LAST} copies"),
     "weft runs compact": _examples("weft runs compact runs", f"weft runs compact {_LAST}"),

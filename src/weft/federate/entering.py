@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from errno import EADDRINUSE, ECONNREFUSED
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from weft.federate.ambassador import RTIambassador
 from weft.federate.callbacks import FederateAmbassador
+from weft.host import Designator
 from weft.model.enums import CallbackModel
 from weft.model.errors import (
     TRY_AGAIN,
@@ -22,7 +24,55 @@ from weft.model.errors import (
 from weft.model.records import Credentials, RtiConfiguration
 
 _RETRY = 0.2  # seconds
+Number = int | float
 Done = TypeVar("Done")
+
+
+class Invitation(NamedTuple):
+    """What `join` was told, and what it was not told and the environment says: `weft run` sets that for a federation file's
+    federates (docs/how-to/run-file.md)."""
+
+    federation: str
+    name: str
+    kind: str
+    fom: Designator | Iterable[Designator] | None
+    time: str | Number
+    rti: str | RtiConfiguration
+
+
+def invitation(
+    told: Invitation, rti: str | RtiConfiguration | None, environment: Mapping[str, str]
+) -> Invitation:
+    """`rti`: as it was given; None: not at all.  Name, type and time of the environment go with its federation."""
+    found = told if rti is not None else told._replace(rti=environment.get("WEFT_ADDRESS", ""))
+    if told.federation:
+        if told.fom is None:
+            raise SettingsError(
+                f"weft.join({told.federation!r}) needs fom=: the federation's object models, by their paths"
+            )
+        return found
+    federation = environment.get("WEFT_FEDERATION", "")
+    if not federation:
+        raise SettingsError(
+            "weft.join needs the federation's name; without one, start the program by `weft run FILE` "
+            "with a federation file, which tells it (docs/how-to/run-file.md)"
+        )
+    fom = told.fom
+    if fom is None:
+        models = [one for one in environment.get("WEFT_FOM", "").split(os.pathsep) if one]
+        if not models:
+            raise SettingsError(
+                f"federation {federation!r}: weft.join was given no fom=, and neither the environment (WEFT_FOM) nor the "
+                "federation file has object models; write fom = … in its [federation]"
+            )
+        fom = models
+    return found._replace(
+        federation=federation,
+        name=told.name or environment.get("WEFT_FEDERATE", ""),
+        kind=told.kind or environment.get("WEFT_FEDERATE_TYPE", ""),
+        fom=fom,
+        time=environment.get("WEFT_TIME", "") if told.time == "" else told.time,
+    )
 
 
 def credentials_of(user: str, password: str, given: Credentials | None) -> Credentials | None:

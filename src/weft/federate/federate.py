@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,7 +31,7 @@ from weft.federate.attentive import Attention, Happened
 from weft.federate.causal import CausalRTIambassador
 from weft.federate.clock import LogicalClock, Number, steps, time_choice
 from weft.federate.ears import Ears
-from weft.federate.entering import Patience, connect, credentials_of, say_how_to_join
+from weft.federate.entering import Invitation, Patience, connect, credentials_of, invitation, say_how_to_join
 from weft.federate.meeting import Meeting, Who
 from weft.federate.pausing import Pauses
 from weft.federate.regions import Chosen, LocalRegion, Regions, Where, handles
@@ -80,7 +81,10 @@ class Federate:
     """A federate of one federation, for a `with` block; see the head of this module.
 
     `rti` is the address of a server ("host:port", "tls://host:port", "ws://…"), or the server of a domains file that this process
-    itself is ("mesh://S3@domains.toml"); without one, the RTI is inside this process and alone.
+    itself is ("mesh://S3@domains.toml"); without one that of WEFT_ADDRESS in the environment, else the RTI is inside this process
+    and alone.
+    Without a federation, all that is not said comes from the environment: `weft run` tells it what a federation file has
+    (docs/how-to/run-file.md), so that `weft.join()` is enough there.
     `user` and `password`: for a server with a password file (docs/how-to/tls.md); or `credentials` of any type, as
     `connect` takes them.
     `wait`: for so many seconds a server is waited for that does not run yet, or a node of the mesh that was taken for gone, so
@@ -93,17 +97,17 @@ class Federate:
 
     def __init__(
         self,
-        federation: str,
+        federation: str = "",
         name: str | None = None,
         *,
-        fom: Designator | Iterable[Designator],
+        fom: Designator | Iterable[Designator] | None = None,
         kind: str | None = None,
         time: str | Number = "",
         lookahead: Number | None = None,
         regulating: bool | None = None,
         constrained: bool | None = None,
         callbacks: CallbackModel = CallbackModel.EVOKED,
-        rti: str | RtiConfiguration = "",
+        rti: str | RtiConfiguration | None = None,
         user: str = "",
         password: str = "",
         credentials: Credentials | None = None,
@@ -113,16 +117,19 @@ class Federate:
     ) -> None:
         if isinstance(host, str):
             raise TypeError(f"`host` is a node of this process; the address of a server goes in rti={host!r}")
+        told = Invitation(federation, name or "", kind or "", fom, time, rti or "")
+        # Who brings a node says where it joins.
+        told = invitation(told, "" if host is not None and rti is None else rti, os.environ)
         self._wait = wait
-        self.federation = federation
-        self.name = name or ""
+        self.federation = told.federation
+        self.name = told.name
         self.rti: RTIambassador = CausalRTIambassador(host) if causal else RTIambassador(host)
         self._below: RTIambassador = getattr(self.rti, "_rti", self.rti)
         self.objects = KnownObjects(lambda name: self._vocabulary.object_class(name))
-        self._kind = kind or name or type(self).__name__
-        self._sources = read_sources(fom)
+        self._kind = told.kind or told.name or type(self).__name__
+        self._sources = read_sources(told.fom or ())
         self._callbacks = callbacks
-        self._address = rti
+        self._address = told.rti
         self._credentials = credentials_of(user, password, credentials)
         self._vocabulary = Vocabulary(load_fom(*self._sources))
         self._hears: dict[str, list[Callable[[ReceivedInteraction], object]]] = {}
@@ -141,7 +148,7 @@ class Federate:
         self._attention = Attention(self)
         self._meeting = Meeting(self)
         self._state = LastValues(self)
-        self._clock = LogicalClock(self, time_choice(time, lookahead, regulating, constrained))
+        self._clock = LogicalClock(self, time_choice(told.time, lookahead, regulating, constrained))
         self._news = threading.Condition()  # with IMMEDIATE callbacks: notified after each
         # Of one stay in the federation, and forgotten with the next.
         self._federate_names: dict[FederateHandle, str] = {}

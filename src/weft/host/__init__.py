@@ -10,18 +10,21 @@ from weft.host.in_process.embedded import (
     stop_recording,
 )
 from weft.host.in_process.mesh_nodes import open_channel, stop_node
+from weft.host.run_file import FederationRun, run_file
 
 __all__ = [
     "Connection",
     "Designator",
     "EmbeddedConnection",
     "EmbeddedNode",
+    "FederationRun",
     "NodeHost",
     "load_fom",
     "open_channel",
     "read_source",
     "read_sources",
     "record",
+    "run_file",
     "shared_node",
     "stop_node",
     "stop_recording",

@@ -37,6 +37,10 @@ class DomainsError(_Placed, SettingsError):
     """A domains file is at fault; `place` is `file` or `file:line`.  `weft domains check` says all, with a repair."""
 
 
+class FederationFileError(_Placed, SettingsError):
+    """A federation file is at fault; `place` is `file` or `file:line`.  `weft run --check FILE` says all that is wrong."""
+
+
 class FabricError(WeftError):
     """A server of the fabric, its peers and its journal do not fit together.  The message names who; see
     docs/explanation/domains.md."""

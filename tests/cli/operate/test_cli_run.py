@@ -286,7 +286,7 @@ def test_what_is_set_aside_is_whole(tmp_path: Path) -> None:
         (["serve", "--node", "S1"], "needs both: --node NAME and --domains FILE"),
         (
             ["serve", "--agents", "a:B"],
-            "--agents, --journal, --no-journal, --new-journal and --status need --node and --domains",
+            "--agents, --journal, --no-journal and --new-journal need --node and --domains",
         ),
         (
             ["serve", "--node", "S9", "--domains", "domains.toml"],

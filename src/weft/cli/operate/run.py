@@ -1,8 +1,9 @@
-"""`weft run FILE`: a whole mesh on one machine, one process for each node, with a table of what they do.
+"""`weft run FILE`: a federation by its file (`running`), or a whole mesh on one machine, one process for each node, with a table
+of what they do.
 
-Nodes are `weft serve --node` processes; what they report goes to files of the run directory.  On a terminal the table lives;
-elsewhere there is a line for each change.  Ctrl-C or SIGTERM stops all: agents are saved, federates resigned, processes ended by
-their ids.  A node whose `weft run` is gone ends by itself.
+Which of the two is seen by the file's content.  Nodes of a mesh are `weft serve --node` processes; what they report goes to files
+of the run directory.  On a terminal the table lives; elsewhere there is a line for each change.  Ctrl-C or SIGTERM stops all:
+agents are saved, federates resigned, processes ended by their ids.  A node whose `weft run` is gone ends by itself.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from weft.cli.arguments import (
     complain,
     console_flags,
     log_flags,
+    read_input,
     real,
     record_flags,
     whole,
@@ -35,6 +37,8 @@ from weft.cli.operate.journal import make_way
 from weft.cli.operate.run_logs import NodeLogs
 from weft.cli.operate.run_nodes import Child, FederateProgram
 from weft.cli.operate.run_table import LiveTable, PlainLines, Shown
+from weft.cli.operate.running.reading import is_federation_file
+from weft.cli.operate.running.run import run_federation_file
 from weft.cli.operate.serve import new_run_directory, settings_from, stopped_by_signals
 from weft.host.mesh.node import read_domains
 from weft.host.recording.recording import local_runs
@@ -46,8 +50,13 @@ PATIENCE = 10.0  # seconds that a node has to stop
 
 
 def register(commands: Commands) -> None:
-    parser = add_command(commands, "run", run, "run all nodes of a domains file on this machine")
-    parser.add_argument("file", metavar="FILE", help="the domains file")
+    parser = add_command(
+        commands, "run", run, "run a federation by its file, or all nodes of a domains file on this machine"
+    )
+    parser.add_argument(
+        "file", metavar="FILE", help="a federation file (see docs/how-to/run-file.md), or a domains file"
+    )
+    _add_federation_file(parser)
     parser.add_argument("--agents", action="append", default=[], metavar="[NAME=]MODULE:CLASS",
                         help="an agent for every node, besides those of the domains file; may be given again")  # fmt: skip
     parser.add_argument("--federate", action="append", default=[], metavar="NODE=COMMAND",
@@ -84,10 +93,59 @@ def register(commands: Commands) -> None:
     parser.add_argument("--seconds", type=real(0.1), metavar="SECONDS", help="stop after so long")
     parser.add_argument("--quiet", type=real(0.1), metavar="SECONDS",
                         help="stop when all nodes are linked and no message has gone anywhere for so long")  # fmt: skip
-    parser.add_argument("--plain", action="store_true", help="lines instead of the table, also on a terminal")
+    parser.add_argument(
+        "--plain", action="store_true", help="lines instead of the table, and no colours, also on a terminal"
+    )
+
+
+def _add_federation_file(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("with a federation file")
+    group.add_argument(
+        "--check", action="store_true", help="only print what would be started, or what is wrong"
+    )
+    group.add_argument(
+        "--host",
+        default="",
+        metavar="NAME",
+        help="start only what is on this one of [hosts] (default: all, here)",
+    )
+    group.add_argument(
+        "--until-input-ends", action="store_true",
+        help="stop when standard input ends: for programs that start it, and may be killed",
+    )  # fmt: skip
+
+
+_OF_FEDERATION_FILES = ("check", "host", "until_input_ends")
+_OF_DOMAINS_FILES = (
+    "agents", "federate", "first_port", "journal", "no_journal", "new_journal", "restart", "rid", "modules", "schedule",
+    "otel", "settings", "quiet",
+)  # fmt: skip
+
+
+def _refuse(arguments: argparse.Namespace, names: Sequence[str], why: str) -> None:
+    for name in names:
+        if getattr(arguments, name):
+            raise SettingsError(f"--{name.replace('_', '-')}: {arguments.file} is {why}")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    source = read_input(arguments.file)
+    if is_federation_file(source.data):
+        _refuse(
+            arguments,
+            _OF_DOMAINS_FILES,
+            "a federation file, which says that itself (docs/how-to/run-file.md)",
+        )
+        return run_federation_file(source, arguments)
+    _refuse(
+        arguments,
+        _OF_FEDERATION_FILES,
+        "a domains file; that is for federation files, with a table [federation]",
+    )
+    return _run_mesh(arguments)
+
+
+def _run_mesh(arguments: argparse.Namespace) -> int:
     domains, _ = read_domains(arguments.file)
     servers = domains.topology.servers
     flags = {**record_flags(arguments), **console_flags(arguments), **log_flags(arguments)}

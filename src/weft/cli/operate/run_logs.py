@@ -32,7 +32,7 @@ class NodeLogs:
         self.form = form
         self._given = out
         self._told: set[str] = set()
-        self._files = [_Followed(child.name, child.log) for child in children] if form else []
+        self._files = [Followed(child.name, child.log) for child in children] if form else []
 
     @property
     def _out(self) -> TextIO:
@@ -47,13 +47,13 @@ class NodeLogs:
             print(f"weft: {text}", file=self._out, flush=True)
 
     def failed(self, child: Child) -> None:
-        text = f"node {child.name} {child.failure}{_end_of(child.log)}"
+        text = f"node {child.name} {child.failure}{end_of(child.log)}"
         self._once(LogText(text, "node-died", ERROR, peer=child.name, file=str(child.log)))
 
     def federate_failed(self, command: FederateProgram) -> None:
         text = f"federate {command.number} ({shlex.join(command.command)}, at {command.node.name}) {command.failure}"
         if command.process is not None:
-            text += _end_of(command.log)
+            text += end_of(command.log)
         self._once(LogText(text, "federate-failed", ERROR, peer=command.node.name, file=str(command.log)))
 
     def _once(self, text: LogText) -> None:
@@ -79,7 +79,7 @@ class NodeLogs:
             Log(name, JSON, self._out)(line)
 
 
-def _end_of(log: Path) -> str:
+def end_of(log: Path) -> str:
     """What a process said last."""
     said: list[str] = []
     with contextlib.suppress(FileNotFoundError), log.open("rb") as file:
@@ -91,7 +91,9 @@ def _end_of(log: Path) -> str:
     return f"; {log} ends with:\n" + "\n".join(f"    {line}" for line in last)
 
 
-class _Followed:
+class Followed:
+    """A file that grows."""
+
     def __init__(self, name: str, path: Path) -> None:
         self.name = name
         self._path = path

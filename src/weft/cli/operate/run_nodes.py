@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict
 
@@ -32,8 +33,11 @@ class NodeStatus(TypedDict, total=False):
     run_directory: str
 
 
-class _ChildProcess:
-    """One process; ended by its id and by nothing else.  `failure`: how it ended, if that was not to be."""
+class ChildProcess:
+    """One process; ended by its id, or its group's, and by nothing else.  `failure`: how it ended, if that was not to be."""
+
+    in_group = False
+    """What it has started is ended with it; a node ends its own writers, in order."""
 
     def __init__(self, log: Path) -> None:
         self.log = log
@@ -42,7 +46,11 @@ class _ChildProcess:
         self.process: asyncio.subprocess.Process | None = None
 
     async def _start(
-        self, command: list[str], environment: dict[str, str], piped: bool
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        piped: bool,
+        directory: Path | None = None,
     ) -> asyncio.subprocess.Process:
         """`piped`: what it prints is read here; else it goes to the log, between what it complains of."""
         with open(self.log, "a", opener=private) as log:
@@ -52,6 +60,7 @@ class _ChildProcess:
                 stdout=asyncio.subprocess.PIPE if piped else log,
                 stderr=log,
                 env={**os.environ, **environment},
+                cwd=directory,
                 start_new_session=True,  # Ctrl-C is for `weft run`, which stops the nodes in order.
             )
         return self.process
@@ -64,11 +73,20 @@ class _ChildProcess:
 
     def _signal(self, number: int) -> None:
         if self.process is not None and self.process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                self.process.send_signal(number)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                if self.in_group:
+                    os.killpg(self.process.pid, number)
+                else:
+                    self.process.send_signal(number)
+
+    def end_rest(self) -> None:
+        """What it has started and left behind, now that it has ended itself: the group lives as long as one of them."""
+        if self.process is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, signal.SIGKILL)
 
 
-class Child(_ChildProcess):
+class Child(ChildProcess):
     """A node."""
 
     def __init__(self, name: str, command: list[str], log: Path) -> None:
@@ -101,11 +119,11 @@ class Child(_ChildProcess):
             code = await process.wait()
             self.rates = {}
             if stopping.is_set():
-                self.state = "stopped" if code == 0 else f"ended ({_said(code)})"
+                self.state = "stopped" if code == 0 else f"ended ({code_words(code)})"
                 if code in (0, -signal.SIGTERM):
                     self.failure = ""  # it was started again
                 break
-            self.state = self.failure = f"died ({_said(code)})"
+            self.state = self.failure = f"died ({code_words(code)})"
             if not restart:
                 break
             self.restarts += 1
@@ -129,8 +147,10 @@ class Child(_ChildProcess):
             self.rates["received"] = (status["received"] - before["received"]) / passed
 
 
-class FederateProgram(_ChildProcess):
+class FederateProgram(ChildProcess):
     """A program that goes with a node: a federate."""
+
+    in_group = True
 
     def __init__(self, number: int, node: Child, command: list[str], log: Path) -> None:
         super().__init__(log)
@@ -164,15 +184,12 @@ class FederateProgram(_ChildProcess):
         try:
             process = await self._start(self.command, environment, piped=False)
         except OSError as error:
-            program = self.command[0]
-            missing = isinstance(error, FileNotFoundError) and not Path(program).exists()
-            why = "there is no such program" if missing else error.strerror or str(error)
-            self.failure = f"could not be started: {program}: {why}"
+            self.failure = not_started(self.command[0], error)
             return
         code = await process.wait()
         self.was_stopped = stopping.is_set()
         if code and not self.was_stopped:
-            self.failure = f"ended with {_said(code)}"
+            self.failure = f"ended with {code_words(code)}"
 
     @property
     def is_starting(self) -> bool:
@@ -182,7 +199,13 @@ class FederateProgram(_ChildProcess):
         return sum(not one.has_ended for one in self.node.programs) > self.node.joined
 
 
-def _said(code: int) -> str:
+def not_started(program: str, error: OSError, directory: Path = Path()) -> str:
+    missing = isinstance(error, FileNotFoundError) and not (directory / program).exists()
+    why = "there is no such program" if missing else error.strerror or str(error)
+    return f"could not be started: {program}: {why}"
+
+
+def code_words(code: int) -> str:
     if code < 0:
         return signal.Signals(-code).name
     return f"exit code {code}"

@@ -105,7 +105,7 @@ def register(commands: Commands) -> None:
     node.add_argument(
         "--new-journal", action="store_true", help="begin with an empty journal; what it held is set aside"
     )
-    node.add_argument("--status", type=real(0.1), metavar="SECONDS", help="print a line of JSON so often")
+    parser.add_argument("--status", type=real(0.1), metavar="SECONDS", help="print a line of JSON so often")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -127,7 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
         **console_flags(arguments),
     }
     settings = settings_from(flags, arguments.settings)
-    return int(run_loop(_serve(settings, node_plan(arguments, settings))))
+    return int(run_loop(_serve(settings, node_plan(arguments, settings), arguments.status)))
 
 
 def settings_from(flags: Mapping[str, object], file: str | None) -> Settings:
@@ -140,7 +140,7 @@ def settings_from(flags: Mapping[str, object], file: str | None) -> Settings:
     return load_settings(flags, os.environ, text, file or "")
 
 
-async def _serve(settings: Settings, plan: NodePlan | None) -> int:
+async def _serve(settings: Settings, plan: NodePlan | None, status: float | None = None) -> int:
     run_directory = new_run_directory(settings.serve.run_directory, "server")
     name = "server" if plan is None else plan.name
     provider = provider_of(name) if settings.serve.otel else None
@@ -178,7 +178,7 @@ async def _serve(settings: Settings, plan: NodePlan | None) -> int:
             await console.start([here], local_runs(settings))
         code = 0
         if plan is None or node is None:
-            await stopping.wait()
+            await _wait_alone(server, stopping, status, listeners, run_directory)
         else:
             code = await plan.attend(node, stopping, listeners, run_directory, partial(_joined, server))
         report(LogText("stopping: resigning who is still joined", "stopping"))
@@ -196,6 +196,32 @@ async def _serve(settings: Settings, plan: NodePlan | None) -> int:
     if provider is not None:
         flush(provider)
     return code
+
+
+async def _wait_alone(
+    server: Server,
+    stopping: asyncio.Event,
+    seconds: float | None,
+    listeners: list[tuple[str, str, int]],
+    run_directory: Path,
+) -> None:
+    """Of a node by itself: as `NodePlan.attend`, without links."""
+    while not stopping.is_set():
+        if seconds is not None:
+            links = {"links": 0, "neighbours": 0, "packets": 0, "stamp_bytes": 0, "backlog": 0}
+            counts = {"sent": server.board.messages, "received": server.board.messages}
+            _print_status({**links, **counts}, listeners, run_directory, _joined(server))
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stopping.wait(), seconds)
+
+
+def _print_status(
+    status: Mapping[str, str | int], listeners: list[tuple[str, str, int]], run_directory: Path, joined: int
+) -> None:
+    _, host, port = listeners[0]
+    place = {"federates": f"{host}:{port}", "run_directory": str(run_directory.absolute())}
+    told = {**status, "pid": os.getpid(), "joined": joined, **place}
+    print(json.dumps({"status": told}), flush=True)
 
 
 def _joined(server: Server) -> int:
@@ -288,12 +314,9 @@ class NodePlan:
         failed = node.mesh.failed
         assert failed is not None
         asked = asyncio.ensure_future(stopping.wait())
-        _, host, port = listeners[0]
         while True:
             if self.status is not None:
-                place = {"federates": f"{host}:{port}", "run_directory": str(run_directory.absolute())}
-                status = {**node.status(), "pid": os.getpid(), "joined": joined(), **place}
-                print(json.dumps({"status": status}), flush=True)
+                _print_status(node.status(), listeners, run_directory, joined())
             both: list[asyncio.Future[Literal[True]] | asyncio.Future[str]] = [asked, failed]
             await asyncio.wait(both, timeout=self.status, return_when=asyncio.FIRST_COMPLETED)
             if failed.done() or asked.done():
@@ -304,10 +327,9 @@ class NodePlan:
 def node_plan(arguments: argparse.Namespace, settings: Settings) -> NodePlan | None:
     """None without --node: a node by itself."""
     if arguments.node is None and arguments.domains is None:
-        asked = (arguments.agents, arguments.journal, arguments.no_journal, arguments.new_journal)
-        if any(asked) or arguments.status:
+        if any((arguments.agents, arguments.journal, arguments.no_journal, arguments.new_journal)):
             raise SettingsError(
-                "--agents, --journal, --no-journal, --new-journal and --status need --node and --domains"
+                "--agents, --journal, --no-journal and --new-journal need --node and --domains"
             )
         return None
     if arguments.node is None or arguments.domains is None:

@@ -24,7 +24,7 @@ from weft.model.records import Credentials, RtiConfiguration
 SHORT = ("federates", "server", "fabric", "recording")
 """The sections that a person is shown; the rest is for programs."""
 # A question is not worth waiting minutes for, as a federate's session is.
-_HASTE = "FedPro.connect.timeout=3,FedPro.FED_TIMEOUT_RECONNECT=0.1,FedPro.FED_TIMEOUT_HEART=5,FedPro.FED_INT_HEART=2"
+HASTE = "FedPro.connect.timeout=3,FedPro.FED_TIMEOUT_RECONNECT=0.1,FedPro.FED_TIMEOUT_HEART=5,FedPro.FED_INT_HEART=2"
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Asker:
     def _survey(self, sections: Sequence[str]) -> JsonObject:
         if self._rti is None:
             rti = self._make()
-            where = RtiConfiguration(rti_address=self.address, additional_settings=_HASTE)
+            where = RtiConfiguration(rti_address=self.address, additional_settings=HASTE)
             rti.connect(FederateAmbassador(), CallbackModel.EVOKED, where, self._credentials)
             self._rti = rti
             self._knows_surveys = True
