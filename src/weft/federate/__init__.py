@@ -13,6 +13,7 @@ from weft.federate.spaces import RoutingRegion, RoutingSpaces
 from weft.federate.things import LocalObject, RemoteObject, Undecoded
 from weft.federate.things import ReceivedInteraction as Interaction
 from weft.federate.things import ReceivedUpdate as Update
+from weft.fom.classes import HLAinteractionRoot, HLAobjectRoot, fom_from, hla
 
 __all__ = [
     "CAUSAL_MODULE",
@@ -22,6 +23,8 @@ __all__ = [
     "CausalRTIambassador",
     "Federate",
     "FederateAmbassador",
+    "HLAinteractionRoot",
+    "HLAobjectRoot",
     "Interaction",
     "LocalObject",
     "LocalRegion",
@@ -31,7 +34,9 @@ __all__ = [
     "RoutingSpaces",
     "Undecoded",
     "Update",
+    "fom_from",
     "heard",
+    "hla",
     "join",
     "steps",
 ]

@@ -11,6 +11,7 @@ from weft.federate.callbacks import FederateAmbassador
 from weft.federate.state import ANSWER, TIMED_ANSWER
 from weft.federate.things import ReceivedInteraction, ReceivedUpdate, RemoteObject, Undecoded
 from weft.federate.vocabulary import short
+from weft.fom.classes import HLAclass
 from weft.model.enums import CallbackModel, RestoreFailureReason, SaveFailureReason
 from weft.model.errors import EncodingError, FederateNotExecutionMember, NotConnected
 from weft.model.handles import (
@@ -90,10 +91,11 @@ class Ears(FederateAmbassador):
     ) -> ReceivedInteraction:
         federate = self._federate
         full = federate._name(federate.rti.get_interaction_class_name, interaction_class)
-        values = self.decoded("parameter", interaction_class, full, parameters, sender)
+        values, encoded = self.decoded("parameter", interaction_class, full, parameters, sender)
         told = federate._regions.told(regions)
         when = None if time is None else time.value
-        return ReceivedInteraction(short(full), federate._federate_name(sender), values, tag, when, told)
+        by = federate._federate_name(sender)
+        return ReceivedInteraction(short(full), by, values, tag, when, told, encoded)
 
     @_heard
     def discover_object_instance(
@@ -127,12 +129,13 @@ class Ears(FederateAmbassador):
         if found is None:
             return
         full, sender, tag = found.full_kind, producing_federate, user_supplied_tag
-        changes = self.decoded("attribute", found.object_class, full, attribute_values, sender, found.name)
+        of = found.object_class
+        changes, encoded = self.decoded("attribute", of, full, attribute_values, sender, found.name)
         if tag in (ANSWER, TIMED_ANSWER):
             changes, tag = federate._state.news(found, changes, tag), b""
             if not changes:
                 return
-        found.values.update(changes)
+        found._changed(changes, encoded)
         found.regions = federate._regions.told(optional_sent_regions)
         found.time = None if time is None else time.value
         if federate._reflects:
@@ -157,22 +160,28 @@ class Ears(FederateAmbassador):
         values: Mapping[AttributeHandle, bytes] | Mapping[ParameterHandle, bytes],
         sender: FederateHandle,
         instance: str = "",
-    ) -> dict[str, object]:
-        """Values of a class by name, of each "attribute" or "parameter"; what cannot be decoded is left out and told."""
+    ) -> tuple[dict[str, object], dict[str, bytes]]:
+        """Values of a class by name, of each "attribute" or "parameter", and their bytes; what cannot be decoded is left out."""
         federate = self._federate
         rti, vocabulary = federate.rti, federate._vocabulary
         name_of: Callable[..., str] = (
             rti.get_attribute_name if what == "attribute" else rti.get_parameter_name
         )
-        found = {}
+        found, encoded = {}, {}
         for handle, data in values.items():
             name = federate._name(name_of, of, handle)
             try:
                 found[name] = vocabulary.decode(what, full, name, data)
+                encoded[name] = data
             except EncodingError as error:
                 by = federate._federate_name(sender)
                 self._complain(Undecoded(short(full), name, instance, by, data, str(error)), full)
-        return found
+        return found, encoded
+
+    def complain_of(self, kind: type[HLAclass], instance: str, sender: str, error: EncodingError) -> None:
+        """What came cannot be one of a class of Python."""
+        full = kind.HLA_NAME
+        self._complain(Undecoded(short(full), "", instance, sender, b"", str(error)), full)
 
     def _complain(self, found: Undecoded, full: str) -> None:
         """One bad value is another federate's mistake: it is told, and the others are handed over."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from weft.federate.regions import Chosen, handles
 from weft.federate.things import LocalObject, RemoteObject
+from weft.fom.classes import HLAobjectRoot
 from weft.model.errors import AttributeNotOwned, ObjectInstanceNotKnown
 from weft.model.handles import AttributeHandle, ObjectClassHandle, ObjectInstanceHandle
 from weft.model.time import AnyTime
@@ -40,6 +41,26 @@ class LastValues:
     def __init__(self, federate: Federate) -> None:
         self._federate = federate
         self.own: dict[ObjectInstanceHandle, LocalObject] = {}
+        self._of_dataclass: dict[int, LocalObject] = {}  # by the identity of what they were registered with
+
+    def add(self, one: LocalObject) -> None:
+        self.own[one.handle] = one
+
+    def remove(self, one: LocalObject) -> None:
+        self.own.pop(one.handle, None)
+        self._of_dataclass.pop(id(one._dataclass), None)
+
+    def forget(self) -> None:
+        self.own.clear()
+        self._of_dataclass.clear()
+
+    def bind(self, one: LocalObject, given: HLAobjectRoot) -> None:
+        """What changes in a dataclass is sent for that object."""
+        object.__setattr__(one, "_dataclass", given)
+        self._of_dataclass[id(given)] = one
+
+    def registered(self, given: HLAobjectRoot) -> LocalObject | None:
+        return self._of_dataclass.get(id(given))
 
     def ask(
         self, object_class: ObjectClassHandle, attributes: Iterable[AttributeHandle], where: Chosen | None
@@ -96,7 +117,9 @@ class LastValues:
 
     def restored(self, kept: list[Sent]) -> None:
         """What was registered or sent since the save was not."""
-        self.own.clear()
+        self.forget()
         for one, values, times in kept:
             one._sent_last(values, times)
-            self.own[one.handle] = one
+            self.add(one)
+            if one._dataclass is not None:
+                self.bind(one, one._dataclass)

@@ -1,12 +1,16 @@
-"""`weft fom`: check, merge, show object models, and generate typed classes from them."""
+"""`weft fom`: check, merge, show object models; typed classes from them, and them from typed classes."""
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
+import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
+from types import ModuleType
 
 from weft.cli.arguments import Commands, add_command, add_out, complain, write_text
 from weft.fom import (
@@ -70,6 +74,15 @@ def register(commands: Commands) -> None:
     _files(gen)
     _output(gen)
     gen.add_argument("--module", default="", metavar="NAME", help="the name of the generated module")
+
+    write = add_command(
+        actions, "write", run_write, "write the dataclasses of a Python module as OMT XML of 2025"
+    )
+    write.add_argument(
+        "module", metavar="MODULE", help="the module, by its name or its file; importing it runs it"
+    )
+    _output(write)
+    write.add_argument("--name", default="", metavar="NAME", help="the name of the object model")
 
 
 def _files(parser: argparse.ArgumentParser) -> None:
@@ -211,6 +224,36 @@ def run_gen(args: argparse.Namespace) -> int:
     name = args.module or (Path(args.out).stem if args.out else "fom")
     write_text(generate(model, name), args.out)
     return 0
+
+
+def run_write(args: argparse.Namespace) -> int:
+    from weft.fom.classes import fom_from
+
+    write_text(fom_from(_imported(args.module), name=args.name).data.decode(), args.out)
+    return 0
+
+
+def _imported(name: str) -> ModuleType:
+    """A module by its name, looked for from here, or by its file."""
+    path = Path(name)
+    found = None
+    if path.suffix == ".py" and path.exists():
+        found = importlib.util.spec_from_file_location(path.stem, path)
+        sys.path.insert(0, str(path.parent.resolve()))
+    elif path.suffix == ".py":
+        raise SettingsError(f"{name}: there is no such file")
+    else:
+        sys.path.insert(0, "")
+        with suppress(ModuleNotFoundError, ValueError):
+            found = importlib.util.find_spec(name)
+    if found is None or found.loader is None:
+        raise SettingsError(f"{name}: there is no such module; give its name, or its file with .py")
+    module = sys.modules[found.name] = importlib.util.module_from_spec(found)
+    try:
+        found.loader.exec_module(module)
+    except Exception as error:
+        raise SettingsError(f"{name} cannot be imported: {type(error).__name__}: {error}") from error
+    return module
 
 
 # show
