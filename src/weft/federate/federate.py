@@ -28,10 +28,10 @@ from weft.federate.attentive import Attention
 from weft.federate.causal import CausalRTIambassador
 from weft.federate.clock import LogicalClock, Number, time_choice
 from weft.federate.ears import Ears
-from weft.federate.easy.hearing import Hearing
-from weft.federate.easy.saving import Saving
-from weft.federate.easy.sending import Sending
-from weft.federate.easy.timing import Timing
+from weft.federate.easy.hearing import HearingPart
+from weft.federate.easy.saving import SavingPart
+from weft.federate.easy.sending import SendingPart
+from weft.federate.easy.timing import TimingPart
 from weft.federate.entering import Patience, connect, credentials_of, say_how_to_join
 from weft.federate.meeting import Meeting, Who
 from weft.federate.pausing import Pauses
@@ -59,7 +59,7 @@ _TRIES = 10
 _UNDECODED = 1000
 
 
-class Federate(Sending, Hearing, Timing, Saving):
+class Federate(SendingPart, HearingPart, TimingPart, SavingPart):
     """A federate of one federation, for a `with` block; see the head of this module.
 
     `rti` is the address of a server ("host:port", "tls://host:port", "ws://…"), or the server of a domains file that this process

@@ -28,7 +28,7 @@ R = TypeVar("R")
 Handler = TypeVar("Handler", bound=Callable[..., object])
 
 
-class Hearing(FederatePart):
+class HearingPart(FederatePart):
     """Subscriptions and handlers."""
 
     undecoded: deque[Undecoded]

@@ -12,7 +12,7 @@ from weft.model.time import AnyTime
 Handler = TypeVar("Handler", bound=Callable[..., object])
 
 
-class Saving(FederatePart):
+class SavingPart(FederatePart):
     """Save and restore."""
 
     def save(self, label: str, seconds: float | None = None, *, time: AnyTime | None = None) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from weft.federate.federate import Federate
 
 
-class Sending(FederatePart):
+class SendingPart(FederatePart):
     """Interactions, and objects of one's own."""
 
     def publish(self, name: AnyKind, *attributes: str) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from weft.federate.federate import Federate
 
 
-class Timing(FederatePart):
+class TimingPart(FederatePart):
     """Logical time: steps, advances, and who blocks them."""
 
     @property

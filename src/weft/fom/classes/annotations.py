@@ -50,7 +50,7 @@ _KNOWN = "float, int, bool, str, bytes, an Enum of whole numbers, a dataclass of
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class TypeWords:
     """What `Annotated` says of a data type, an attribute or a parameter; empty: as usual."""
 
     data_type: str = ""
@@ -67,14 +67,14 @@ def hla(
     units: str = "",
     order: str = "",
     transportation: str = "",
-) -> Declared:
+) -> TypeWords:
     """For `Annotated`: which data type of HLA it is, and how an attribute goes.
 
     `Annotated[int, weft.hla("HLAinteger32BE")]`.  With a `representation` the name is that of a data type of one's own:
     `weft.hla("Metres", representation="HLAfloat32BE", units="m")`.  `order` ("Receive", "TimeStamp") and `transportation`
     ("HLAreliable", "HLAbestEffort") are of attributes; those of an interaction are said of its class.
     """
-    return Declared(data_type, representation, units, order, transportation)
+    return TypeWords(data_type, representation, units, order, transportation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class TypeUse:
     to_plain: Callable[..., object] = same
     from_plain: Callable[..., object] = same
     optional: bool = False
-    declared: Declared = Declared()
+    declared: TypeWords = TypeWords()
 
 
 class TypesOf:
@@ -112,7 +112,7 @@ class TypesOf:
             raise InvalidObjectModel(f"{where}: order and transportation are of a whole attribute")
         return use
 
-    def _named(self, base: object, declared: Declared, where: str) -> TypeUse:
+    def _named(self, base: object, declared: TypeWords, where: str) -> TypeUse:
         if base in _PLAIN:
             return TypeUse(self._plain(base, declared, where))
         if isinstance(base, type) and issubclass(base, Enum):
@@ -129,7 +129,7 @@ class TypesOf:
         instead = "say of what, as in list[float]" if base in (list, tuple) else f"there are {_KNOWN}"
         raise InvalidObjectModel(f"{where}: {_shown(base)} is no data type; {instead}")
 
-    def _plain(self, annotation: object, declared: Declared, where: str) -> str:
+    def _plain(self, annotation: object, declared: TypeWords, where: str) -> str:
         name = declared.data_type or _PLAIN[annotation]
         base = declared.representation or name
         held = python_type_of(base)
@@ -150,7 +150,7 @@ class TypesOf:
             )
         return name
 
-    def _enumeration(self, kind: type[Enum], declared: Declared, where: str) -> TypeUse:
+    def _enumeration(self, kind: type[Enum], declared: TypeWords, where: str) -> TypeUse:
         name = declared.data_type or kind.__name__
         for member in kind:
             if type(member.value) is not int:
@@ -180,7 +180,7 @@ class TypesOf:
 
         return TypeUse(name, to_plain, from_plain)
 
-    def _record(self, kind: type, declared: Declared, where: str) -> TypeUse:
+    def _record(self, kind: type, declared: TypeWords, where: str) -> TypeUse:
         name = declared.data_type or kind.__name__
         record = self._records.get((kind, name))
         if record is None:
@@ -193,7 +193,7 @@ class TypesOf:
             self._define(FixedRecordType(name, "HLAfixedRecord", fields), where)
         return TypeUse(name, record.to_plain, record.from_plain)
 
-    def _array(self, annotation: object, declared: Declared, where: str) -> TypeUse:
+    def _array(self, annotation: object, declared: TypeWords, where: str) -> TypeUse:
         is_list, parts = get_origin(annotation) is list, get_args(annotation)
         count = None if is_list or parts[-1] is Ellipsis else len(parts)
         if count is not None and any(part != parts[0] for part in parts):
@@ -263,14 +263,14 @@ def annotations_of(kind: type, where: str) -> dict[str, object]:
     return {field.name: hints[field.name] for field in dataclasses.fields(kind) if field.init}
 
 
-def _split(annotation: object) -> tuple[object, Declared, bool]:
+def _split(annotation: object) -> tuple[object, TypeWords, bool]:
     """What is annotated, what is said of it, and whether it may be None."""
-    declared, optional = Declared(), False
+    declared, optional = TypeWords(), False
     while True:
         origin, found = get_origin(annotation), get_args(annotation)
         if origin is Annotated:
             annotation = found[0]
-            declared = next((one for one in found[1:] if isinstance(one, Declared)), declared)
+            declared = next((one for one in found[1:] if isinstance(one, TypeWords)), declared)
         elif origin in (Union, types.UnionType) and len(found) == 2 and type(None) in found:
             annotation, optional = next(one for one in found if one is not type(None)), True
         else:

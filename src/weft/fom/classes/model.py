@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from types import ModuleType
 
 from weft.fom import orders
-from weft.fom.classes.annotations import Declared
+from weft.fom.classes.annotations import TypeWords
 from weft.fom.classes.roots import (
     ClassWords,
     HLAclass,
@@ -47,7 +47,7 @@ def fom_from(*what: type[HLAclass] | ModuleType, name: str = "") -> Source:
             "no classes to make an object model of; those count that are below weft.HLAobjectRoot or weft.HLAinteractionRoot"
         )
     name = name or found[-1].__module__.rpartition(".")[2].strip("_")
-    return Source(f"fom_from({name})", write_omt(_Maker(found).model(), name))
+    return Source(f"fom_from({name})", write_omt(_ModelMaker(found).model(), name))
 
 
 def classes_in(module: ModuleType) -> list[type[HLAclass]]:
@@ -76,7 +76,7 @@ def _classes(one: object) -> list[type[HLAclass]]:
     return [one] if above is None else [*_classes(above), one]
 
 
-class _Maker:
+class _ModelMaker:
     """Puts classes together; two that contradict each other are refused."""
 
     def __init__(self, kinds: Iterable[type[HLAclass]]) -> None:
@@ -156,7 +156,7 @@ def _interaction_class(
     )
 
 
-def _way(said: Declared | ClassWords, where: str) -> tuple[str, str]:
+def _way(said: TypeWords | ClassWords, where: str) -> tuple[str, str]:
     """Transportation and order; the standard's own, unless another is said."""
     transportation = said.transportation or _TRANSPORTATIONS[0]
     if transportation not in _TRANSPORTATIONS:

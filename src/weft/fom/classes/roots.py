@@ -23,10 +23,10 @@ from weft.fom.datatypes import (
     VariantRecordType,
 )
 from weft.fom.encoding.compiler import Codecs
+from weft.fom.encoding.standard import STANDARD
 from weft.fom.encoding.typed import Slot, ValueSet
 from weft.fom.objectmodel import INTERACTION_ROOT, OBJECT_ROOT
 from weft.model.errors import InvalidObjectModel
-
 
 _RESERVED = frozenset({"CODECS", "DECLARED", "HLA_NAME", "SLOTS", "decode", "encode"})
 """What the classes have themselves."""
@@ -210,7 +210,7 @@ def disagreement(kind: type[ValueSet], types: Mapping[str, DataType], members: M
 
 def _layout(types: Mapping[str, DataType], name: str, within: tuple[str, ...] = ()) -> object:
     """What of a data type counts for its bytes."""
-    kind = types.get(name)
+    kind = None if name in STANDARD else types.get(name)
     if name in within:
         return len(within) - within.index(name)
     inside = (*within, name)
