@@ -139,6 +139,9 @@ class Lights(IntFlag):
     STARBOARD = 2
 
 
+Fathoms = Annotated[float, hla("Fathoms", representation="HLAfloat64BE")]
+
+
 @dataclass
 class Buoy:
     at: Point
@@ -155,7 +158,7 @@ class Vessel(HLAobjectRoot, dimensions={"East": 100, "North": 50}, directed=[Hai
     MOST: ClassVar[int] = 3
     Position: Annotated[Point, hla(order="TimeStamp", transportation="HLAbestEffort")]
     Colour: Colour = Colour.RED
-    Depth: Annotated[float, hla("Fathoms", representation="HLAfloat64BE")] | None = None
+    Depth: Annotated[Fathoms, hla(order="TimeStamp")] | None = None
     Log: list[str] = field(default_factory=list)
     Lights: Annotated[Lights, hla("Lights8", representation="HLAoctet")] = Lights.PORT
     Moored: Buoy | None = None
@@ -181,6 +184,7 @@ def test_what_a_class_says_is_in_the_object_model() -> None:
         "TimeStamp",
         "HLAbestEffort",
     )
+    assert (vessel.attributes[2].order, vessel.attributes[2].data_type) == ("TimeStamp", "Fathoms")
     assert vessel.dimensions == ("East", "North")
     assert vessel.directed_interactions == ("HLAinteractionRoot.Hail",)
     assert model.dimensions["North"].upper_bound == 50
@@ -290,6 +294,7 @@ def generated_class() -> Source:
         (one_field(object), r"Odd\.A: object is no data type; there are float, int"),
         (one_field(dict[str, int]), r"dict\[str, int\] is no data type"),
         (one_field(Literal["a"]), "is no data type"),
+        (one_field(Colour.RED), "the field has the name of its type: write `from __future__ import annotations`"),
         (one_field(list), r"say of what, as in list\[float\]"),
         (one_field(int | str), "is no data type"),
         (one_field(tuple[int, str]), "has elements of several types; a dataclass has names for them"),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
@@ -229,28 +229,39 @@ def run_gen(args: argparse.Namespace) -> int:
 def run_write(args: argparse.Namespace) -> int:
     from weft.fom.classes import fom_from
 
-    write_text(fom_from(_imported(args.module), name=args.name).data.decode(), args.out)
+    with _imported(args.module) as module:
+        text = fom_from(module, name=args.name).data.decode()
+    write_text(text, args.out)
     return 0
 
 
-def _imported(name: str) -> ModuleType:
-    """A module by its name, looked for from here, or by its file."""
-    path = Path(name)
-    found = None
-    if path.suffix == ".py" and path.exists():
-        found = importlib.util.spec_from_file_location(path.stem, path)
-        sys.path.insert(0, str(path.parent.resolve()))
-    elif path.suffix == ".py":
+@contextmanager
+def _imported(name: str) -> Iterator[ModuleType]:
+    """A module by its name, looked for from here, or by its file; it is known as long as the block lasts."""
+    path, before = Path(name), list(sys.path)
+    if path.suffix == ".py" and not path.exists():
         raise SettingsError(f"{name}: there is no such file")
-    else:
-        sys.path.insert(0, "")
-        with suppress(ModuleNotFoundError, ValueError):
-            found = importlib.util.find_spec(name)
-    if found is None or found.loader is None:
-        raise SettingsError(f"{name}: there is no such module; give its name, or its file with .py")
-    module = sys.modules[found.name] = importlib.util.module_from_spec(found)
+    sys.path.insert(0, str(path.parent.resolve()) if path.suffix == ".py" else "")
+    known = path.stem if path.suffix == ".py" else name
+    former = sys.modules.pop(known, None)
     try:
-        found.loader.exec_module(module)
+        yield _import(name, known, path if path.suffix == ".py" else None)
+    finally:
+        sys.path[:] = before
+        sys.modules.pop(known, None)
+        if former is not None:
+            sys.modules[known] = former
+
+
+def _import(name: str, known: str, path: Path | None) -> ModuleType:
+    spec = None
+    with suppress(ModuleNotFoundError, ValueError):
+        spec = spec_from_file_location(known, path) if path is not None else find_spec(known)
+    if spec is None or spec.loader is None:
+        raise SettingsError(f"{name}: there is no such module; give its name, or its file with .py")
+    module = sys.modules[known] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
     except Exception as error:
         raise SettingsError(f"{name} cannot be imported: {type(error).__name__}: {error}") from error
     return module

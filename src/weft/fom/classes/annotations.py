@@ -59,6 +59,12 @@ class TypeWords:
     order: str = ""
     transportation: str = ""
 
+    def and_then(self, other: TypeWords) -> TypeWords:
+        """What the other says beside or instead: `Annotated[Metres, hla(order=…)]` of an annotated `Metres`."""
+        return TypeWords(
+            *(getattr(other, one.name) or getattr(self, one.name) for one in dataclasses.fields(self))
+        )
+
 
 def hla(
     data_type: str = "",
@@ -127,6 +133,8 @@ class TypesOf:
         if get_origin(base) in (list, tuple) and get_args(base):
             return self._array(base, declared, where)
         instead = "say of what, as in list[float]" if base in (list, tuple) else f"there are {_KNOWN}"
+        if isinstance(base, Enum):
+            instead = "the field has the name of its type: write `from __future__ import annotations`, or another name"
         raise InvalidObjectModel(f"{where}: {_shown(base)} is no data type; {instead}")
 
     def _plain(self, annotation: object, declared: TypeWords, where: str) -> str:
@@ -270,7 +278,9 @@ def _split(annotation: object) -> tuple[object, TypeWords, bool]:
         origin, found = get_origin(annotation), get_args(annotation)
         if origin is Annotated:
             annotation = found[0]
-            declared = next((one for one in found[1:] if isinstance(one, TypeWords)), declared)
+            for one in found[1:]:
+                if isinstance(one, TypeWords):
+                    declared = declared.and_then(one)
         elif origin in (Union, types.UnionType) and len(found) == 2 and type(None) in found:
             annotation, optional = next(one for one in found if one is not type(None)), True
         else:
