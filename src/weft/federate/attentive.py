@@ -162,7 +162,7 @@ class Attention:
         name, when = "" if found is None else found.name, None if time is None else time.value
         changes, encoded = federate._ears.decoded("attribute", kind, full, values, sender, name)
         if found is not None:
-            found._changed(changes, encoded)
+            found._changed(changes, encoded, federate._federate_name(sender))
             found.regions = federate._regions.told(regions)
         return ReceivedUpdate(short(full), found, changes, federate._federate_name(sender), tag, when)
 

@@ -28,12 +28,13 @@ from weft.federate.attentive import Attention
 from weft.federate.causal import CausalRTIambassador
 from weft.federate.clock import LogicalClock, Number, time_choice
 from weft.federate.ears import Ears
-from weft.federate.easy.hearing import HearingPart
+from weft.federate.easy.owning import OwningPart
 from weft.federate.easy.saving import SavingPart
 from weft.federate.easy.sending import SendingPart
 from weft.federate.easy.timing import TimingPart
 from weft.federate.entering import Patience, connect, credentials_of, say_how_to_join
 from weft.federate.meeting import Meeting, Who
+from weft.federate.objects.ownership import Ownership
 from weft.federate.pausing import Pauses
 from weft.federate.regions import LocalRegion, Regions
 from weft.federate.state import LastValues
@@ -59,7 +60,7 @@ _TRIES = 10
 _UNDECODED = 1000
 
 
-class Federate(SendingPart, HearingPart, TimingPart, SavingPart):
+class Federate(SendingPart, OwningPart, TimingPart, SavingPart):
     """A federate of one federation, for a `with` block; see the head of this module.
 
     `rti` is the address of a server ("host:port", "tls://host:port", "ws://…"), or the server of a domains file that this process
@@ -109,7 +110,7 @@ class Federate(SendingPart, HearingPart, TimingPart, SavingPart):
         self._credentials = credentials_of(user, password, credentials)
         self._vocabulary = Vocabulary(load_fom(*self._sources))
         self._hears, self._discovers, self._reflects, self._removes = {}, {}, {}, {}
-        self._subscriptions, self._complainers = [], []
+        self._subscriptions, self._complainers, self._directed = [], [], {}
         self.undecoded = deque(maxlen=_UNDECODED)
         self._complained: set[tuple[str, str, str]] = set()
         say_how_to_join(self.rti)
@@ -119,9 +120,10 @@ class Federate(SendingPart, HearingPart, TimingPart, SavingPart):
         self._attention = Attention(self)
         self._meeting = Meeting(self)
         self._state = LastValues(self)
+        self._ownership = Ownership(self)
         self._clock = LogicalClock(self, time_choice(time, lookahead, regulating, constrained))
         self._news = threading.Condition()  # with IMMEDIATE callbacks: notified after each
-        self._federate_names, self._names, self._published = {}, {}, {}
+        self._federate_names, self._names, self._published, self._published_directed = {}, {}, {}, set()
 
     # --- joining and leaving ----------------------------------------------------------------------------------
 
@@ -177,6 +179,7 @@ class Federate(SendingPart, HearingPart, TimingPart, SavingPart):
         self._federate_names.clear()
         self._names.clear()
         self._published.clear()
+        self._published_directed.clear()
 
     def _create_and_join(self, tries: int) -> FederateHandle:
         refused = None  # who may not create may join what others have created
@@ -240,7 +243,7 @@ class Federate(SendingPart, HearingPart, TimingPart, SavingPart):
         """Handle what arrives until the condition holds, at most so long; says whether it holds."""
         connection = self.rti.connection
         if self._callbacks is CallbackModel.IMMEDIATE:
-            self.rti._refuse_within_callback("run_until")
+            self._below._refuse_within_callback("run_until")
             with self._news:
                 return bool(self._news.wait_for(condition, seconds))
         deadline = connection.now() + seconds

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from typing import TYPE_CHECKING
 
 from weft.federate.regions import Chosen, handles
@@ -41,6 +41,9 @@ class LastValues:
     def __init__(self, federate: Federate) -> None:
         self._federate = federate
         self.own: dict[ObjectInstanceHandle, LocalObject] = {}
+        self.answerers: dict[
+            str, list[Callable[..., object]]
+        ] = {}  # functions that answer instead (`on_request`)
         self._of_dataclass: dict[int, LocalObject] = {}  # by the identity of what they were registered with
 
     def add(self, one: LocalObject) -> None:
@@ -78,6 +81,8 @@ class LastValues:
         found = self.own.get(handle) or federate.objects.get(handle)
         if found is None:
             return
+        if isinstance(found, LocalObject) and self._answered(found, attributes, tag):
+            return
         full = found._full_kind if isinstance(found, LocalObject) else found.full_kind
         object_class = found._class if isinstance(found, LocalObject) else found.object_class
         answers: dict[tuple[AnyTime | None, bytes], dict[AttributeHandle, bytes]] = defaultdict(dict)
@@ -90,6 +95,20 @@ class LastValues:
             # Meanwhile it may have been deleted, or another may own it.
             with contextlib.suppress(AttributeNotOwned, ObjectInstanceNotKnown):
                 federate.rti.update_attribute_values(handle, values, as_what, time)
+
+    def _answered(self, one: LocalObject, attributes: Set[AttributeHandle], tag: bytes) -> bool:
+        """Has a function of the federate answered?"""
+        federate = self._federate
+        full, names = one._full_kind, federate._ownership.names(one, attributes)
+        while full:
+            for answerer in self.answerers.get(full, ()):
+                answer = answerer(one, names)
+                if answer is not None:
+                    with contextlib.suppress(AttributeNotOwned, ObjectInstanceNotKnown):
+                        one._send_answer(answer, names, tag)
+                    return True
+            full = full.rpartition(".")[0]
+        return False
 
     def _manner(
         self, found: LocalObject | RemoteObject, name: str, tag: bytes

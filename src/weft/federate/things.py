@@ -143,8 +143,12 @@ class RemoteObject(Valued):
     time: Number | None = None  # the logical time of the last values, if they had one
     _encoded: dict[str, bytes] = field(default_factory=dict, repr=False)  # the same values
 
-    def _changed(self, values: Mapping[str, Value], encoded: Mapping[str, bytes]) -> None:
+    owners: dict[str, str] = field(default_factory=dict, repr=False)
+    """Who owns which attributes, as far as was heard: who sends values owns them.  `Federate.owners` asks."""
+
+    def _changed(self, values: Mapping[str, Value], encoded: Mapping[str, bytes], sender: str) -> None:
         """New values came, as Python's and in bytes; of the latter perhaps more."""
+        self.owners.update(dict.fromkeys(values, sender))
         self.values.update(values)
         self._encoded.update((name, encoded[name]) for name in values)
 
@@ -362,6 +366,19 @@ class LocalObject:
             else:
                 self._times[name] = stamp
         return retraction_of(returned)
+
+    def _send_answer(self, answer: object, wanted: list[str], tag: bytes) -> None:
+        """What a function of the federate says to who asks for values: those that were asked for."""
+        if isinstance(answer, HLAobjectRoot):
+            data = self._encode_dataclass(answer)
+        elif isinstance(answer, Mapping):
+            data = self._encode(answer)
+        else:
+            raise TypeError(f"a function of on_request returns a dict, a dataclass or None, not {answer!r}")
+        data = {name: value for name, value in data.items() if name in wanted}
+        given = answer if isinstance(answer, Mapping) else {}
+        if data:
+            self._send_encoded(data, tag, None, given)
 
     def _sent_last(self, values: dict[str, Value], times: dict[str, AnyTime]) -> None:
         """After a restore; what was assigned since is not lost."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from weft.federate.attentive import Attention
     from weft.federate.clock import LogicalClock
     from weft.federate.ears import Ears
+    from weft.federate.objects.ownership import Ownership
     from weft.federate.pausing import Pauses
     from weft.federate.regions import Regions
     from weft.federate.state import LastValues
@@ -40,11 +41,13 @@ class FederatePart:
     _regions: Regions
     _attention: Attention
     _state: LastValues
+    _ownership: Ownership
     _clock: LogicalClock
     # Of one stay in the federation, and forgotten with the next.
     _federate_names: dict[FederateHandle, str]
     _names: dict[tuple[Handle, ...], str]
     _published: dict[InteractionClassHandle | ObjectClassHandle, set[str]]  # which attributes
+    _published_directed: set[tuple[ObjectClassHandle, InteractionClassHandle]]
 
     def _interaction_class(self, name: InteractionKind) -> InteractionClassHandle:
         return self.rti.get_interaction_class_handle(self._vocabulary.interaction_class(name))

@@ -33,7 +33,7 @@ class SavingPart(FederatePart):
     @property
     def paused(self) -> bool:
         """Is the federation being saved or restored?  Then sending and the like raise SaveInProgress or RestoreInProgress."""
-        return self.rti._paused is not None
+        return self._below._paused is not None
 
     def on_save(self, handler: Handler) -> Handler:
         """Call the function with the label whenever the federation is saved, to save this federate's own state."""

@@ -6,12 +6,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast, overload
 
 from weft.federate.easy.base import FederatePart
-from weft.federate.regions import Where, handles
+from weft.federate.objects.ownership import SomeObject, class_of
+from weft.federate.regions import Chosen, Where, handles
 from weft.federate.things import LocalObject, all_values, retraction_of
 from weft.federate.vocabulary import AnyKind, InteractionKind, ObjectKind
 from weft.fom.classes import HLAinteractionRoot, HLAobjectRoot
-from weft.model.errors import ObjectInstanceNameInUse, ObjectInstanceNotKnown
-from weft.model.handles import AttributeHandle, MessageRetractionHandle
+from weft.model.errors import InvalidRegionContext, ObjectInstanceNameInUse, ObjectInstanceNotKnown
+from weft.model.handles import (
+    AttributeHandle,
+    InteractionClassHandle,
+    MessageRetractionHandle,
+    ParameterHandle,
+)
 from weft.model.time import AnyTime
 
 if TYPE_CHECKING:
@@ -42,6 +48,7 @@ class SendingPart(FederatePart):
         tag: bytes = b"",
         *,
         where: Where | None = None,
+        to: SomeObject | None = None,
         time: AnyTime | None = None,
     ) -> MessageRetractionHandle | None: ...
     @overload
@@ -52,6 +59,7 @@ class SendingPart(FederatePart):
         tag: bytes = b"",
         *,
         where: Where | None = None,
+        to: SomeObject | None = None,
         values: Mapping[str, object] | None = None,
         time: AnyTime | None = None,
         **parameters: object,
@@ -64,6 +72,7 @@ class SendingPart(FederatePart):
         tag: bytes = b"",
         *,
         where: Where | None = None,
+        to: SomeObject | None = None,
         values: Mapping[str, object] | None = None,
         time: AnyTime | None = None,
         **parameters: object,
@@ -75,6 +84,8 @@ class SendingPart(FederatePart):
 
         Parameters go by their names, `send("Fire", Target="T1")`, or in a dict, which takes any name:
         `send("Note", values={"tag": "x", "where": "here"})`.  Or all in a dataclass: `send(Fire(Target="T1"))`.
+
+        `to` an object it goes to those who own some of it (`on_directed`); its class names the interaction as one for it.
         """
         where = self._regions.chosen(where)
         if isinstance(message, HLAinteractionRoot):
@@ -89,17 +100,40 @@ class SendingPart(FederatePart):
         encoded = {
             self.rti.get_parameter_handle(interaction_class, name): value for name, value in data.items()
         }
-        if interaction_class not in self._published:
+        if to is None and interaction_class not in self._published:
             self.publish(full)
         stamp = None
         if time is not None:
             stamp = self._clock.stamp(time)
             self._clock.order(interaction_class)
+        if to is not None:
+            return self._send_to(to, interaction_class, encoded, tag, where, stamp)
         if where is None:
             return retraction_of(self.rti.send_interaction(interaction_class, encoded, tag, stamp))
         regions = handles(where)
         return retraction_of(
             self.rti.send_interaction_with_regions(interaction_class, encoded, regions, tag, stamp)
+        )
+
+    def _send_to(
+        self,
+        to: SomeObject,
+        interaction_class: InteractionClassHandle,
+        encoded: dict[ParameterHandle, bytes],
+        tag: bytes,
+        where: Chosen | None,
+        stamp: AnyTime | None,
+    ) -> MessageRetractionHandle | None:
+        if where is not None:
+            raise InvalidRegionContext(
+                "an interaction that is sent to an object has no regions; leave out where="
+            )
+        object_class, _ = class_of(to)
+        if (object_class, interaction_class) not in self._published_directed:
+            self.rti.publish_object_class_directed_interactions(object_class, {interaction_class})
+            self._published_directed.add((object_class, interaction_class))
+        return retraction_of(
+            self.rti.send_directed_interaction(interaction_class, to.handle, encoded, tag, stamp)
         )
 
     def register(
@@ -136,7 +170,7 @@ class SendingPart(FederatePart):
             placed = self._attributes(object_class, self._regions.attributes(full, where, published))
         if instance_name is not None:
             # The RTI has decided when the call returns.  The callback that says so is not awaited, since this may be within one.
-            self.rti._reserve_at_once(instance_name)
+            self._below._reserve_at_once(instance_name)
         if where is None:
             handle = self.rti.register_object_instance(object_class, instance_name)
         else:

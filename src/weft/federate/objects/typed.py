@@ -36,13 +36,14 @@ def read(kind: type[T], whose: str, values: Mapping[str, bytes]) -> T:
     return kind.decode({slot.name: values[slot.name] for slot in kind.SLOTS if slot.name in values})
 
 
-def require_handler(handler: Callable[..., object], kind: type, how: str) -> None:
-    """It is called with two: one of that class, and how it came."""
+def require_handler(handler: Callable[..., object], kind: type, how: str, first: str = "") -> None:
+    """It is called with two: one of that class, and how it came; or with something else `first`."""
     try:
-        inspect.signature(handler).bind(None, None)
+        inspect.signature(handler).bind(*([None] * (3 if first else 2)))
     except TypeError:
         raise TypeError(
-            f"{getattr(handler, '__qualname__', handler)} is called with two arguments: a {kind.__qualname__}, and {how}"
+            f"{getattr(handler, '__qualname__', handler)} is called with {'three' if first else 'two'} arguments: "
+            f"{first}a {kind.__qualname__}, and {how}"
         ) from None
     except ValueError:
         pass  # written in C, and says nothing of itself
@@ -78,12 +79,32 @@ def of_updates(
 def of_interactions(
     kind: type[I], handler: Callable[[I, ReceivedInteraction], object], ears: Ears
 ) -> Callable[[ReceivedInteraction], object]:
+    """Called with one of that class, and the interaction."""
+
     def heard(message: ReceivedInteraction) -> None:
-        try:
-            made = read(kind, message.sender, message.encoded)
-        except EncodingError as error:
-            ears.complain_of(kind, "", message.sender, error)
-            return
-        handler(made, message)
+        made = _of_interaction(kind, message, ears)
+        if made is not None:
+            handler(made, message)
 
     return heard
+
+
+def of_directed(
+    kind: type[I], handler: Callable[..., object], ears: Ears
+) -> Callable[[object, ReceivedInteraction], object]:
+    """Called with the object, one of that class, and the interaction."""
+
+    def heard(target: object, message: ReceivedInteraction) -> None:
+        made = _of_interaction(kind, message, ears)
+        if made is not None:
+            handler(target, made, message)
+
+    return heard
+
+
+def _of_interaction(kind: type[I], message: ReceivedInteraction, ears: Ears) -> I | None:
+    try:
+        return read(kind, message.sender, message.encoded)
+    except EncodingError as error:
+        ears.complain_of(kind, "", message.sender, error)
+        return None
