@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import pytest
 
 import weft
+from support.owning_process import HARBOUR, Hail, OwningProcess, Ship
+from support.server_in_thread import serving
 from weft import EmbeddedNode, Federate
 from weft.host import NodeHost
 from weft.host.simulated.simulated import SimulatedNetwork
@@ -15,19 +16,6 @@ from weft.model.errors import AttributeNotOwned, InvalidRegionContext
 
 from .test_federate_join import arrive
 
-
-@dataclass
-class Hail(weft.HLAinteractionRoot, dimensions={"East": 10}):
-    Words: str
-
-
-@dataclass
-class Ship(weft.HLAobjectRoot, dimensions={"East": 10}, directed=[Hail]):
-    Position: float = 0.0
-    Knots: float = 0.0
-
-
-HARBOUR = weft.fom_from(Ship)
 Join = Callable[[str], Federate]
 
 
@@ -204,3 +192,32 @@ def test_a_function_answers_who_asks_for_values(answer: dict[str, object] | Ship
             assert asked == [("Bollard", ["Knots"])]
             assert seen_by(late).values == {"Knots": 2.0 if answer is None else 7.0}
             assert bollard["Knots"] == seen_by(late)["Knots"]
+
+
+def test_an_owner_is_killed() -> None:
+    """What it registered is gone; what it had acquired of another's object nobody owns, and is offered."""
+    said: list[object] = []
+    with (
+        serving(reconnect_seconds=0.5) as running,
+        weft.join("Harbour", "tug", fom=HARBOUR, rti=running.address()) as tug,
+    ):
+        tug.on_requested(Ship)(lambda ship, attributes: tug.release(ship, *attributes))
+        tug.on_removal(Ship)(lambda ship: said.append(f"no {ship.name}"))
+
+        @tug.on_offered(Ship)
+        def offered(ship: object, attributes: list[str]) -> None:
+            assert isinstance(ship, weft.LocalObject)
+            said.append(attributes)
+            tug.acquire(ship, *attributes)
+
+        bollard = tug.register(Ship(1.0, 2.0), "Bollard")
+        with OwningProcess(running.address()) as process:
+            assert tug.run_until(lambda: not tug.owns(bollard, "Knots"), 240)
+            process.says("ready")
+            assert tug.run_until(lambda: "Heron" in tug.objects(Ship), 240)
+            assert tug.owners(bollard)["Knots"] == "pilot"
+            process.kill()
+            assert tug.run_until(lambda: len(said) == 2 and tug.owns(bollard, "Knots"), 240)
+        assert sorted(map(str, said)) == ["['Knots']", "no Heron"]
+        bollard.update(Knots=3.0)
+        assert not tug.objects(Ship)

@@ -76,9 +76,8 @@ class Ownership:
         federate.rti.query_attribute_ownership(one.handle, attributes)
         if not federate.run_until(lambda: asked <= self._answers.keys(), seconds):
             raise NotInTime(f"the RTI has not said within {seconds:g} s who owns {one.name!r}")
-        owners = {
-            name: self._answers[one.handle, each] for each in attributes for name in self.names(one, [each])
-        }
+        found = {self.names(one, [each])[0]: self._answers[one.handle, each] for each in attributes}
+        owners = dict(sorted(found.items()))
         if isinstance(one, RemoteObject):
             one.owners.update(owners)
         return owners
