@@ -14,6 +14,7 @@ from weft.federate import (  # noqa: E402
     CAUSAL_MODULE,
     QOS_MODULE,
     Agent,
+    AsyncFederate,
     CausalRTIambassador,
     Federate,
     FederateAmbassador,
@@ -32,6 +33,7 @@ from weft.federate import (  # noqa: E402
     heard,
     hla,
     join,
+    join_async,
     steps,
 )
 from weft.host import EmbeddedNode, load_fom, open_channel, record, stop_node, stop_recording  # noqa: E402
@@ -50,6 +52,7 @@ __all__ = [
     "CAUSAL_MODULE",
     "QOS_MODULE",
     "Agent",
+    "AsyncFederate",
     "CallbackModel",
     "CausalRTIambassador",
     "Credentials",
@@ -81,6 +84,7 @@ __all__ = [
     "heard",
     "hla",
     "join",
+    "join_async",
     "load_fom",
     "open_channel",
     "record",

@@ -2,6 +2,8 @@
 
 from weft.federate.agents import Agent
 from weft.federate.ambassador import RTIambassador
+from weft.federate.asynchronous import AsyncFederate
+from weft.federate.asynchronous.federate import join_async
 from weft.federate.callbacks import FederateAmbassador
 from weft.federate.causal import CAUSAL_MODULE, CausalCounts, CausalRTIambassador
 from weft.federate.clock import steps
@@ -19,6 +21,7 @@ __all__ = [
     "CAUSAL_MODULE",
     "QOS_MODULE",
     "Agent",
+    "AsyncFederate",
     "CausalCounts",
     "CausalRTIambassador",
     "Federate",
@@ -38,5 +41,6 @@ __all__ = [
     "heard",
     "hla",
     "join",
+    "join_async",
     "steps",
 ]

@@ -25,6 +25,7 @@ from typing import Self
 
 from weft.federate.ambassador import RTIambassador
 from weft.federate.attentive import Attention
+from weft.federate.callbacks import FederateAmbassador
 from weft.federate.causal import CausalRTIambassador
 from weft.federate.clock import LogicalClock, Number, time_choice
 from weft.federate.ears import Ears
@@ -49,6 +50,7 @@ from weft.model.errors import (
     FederationExecutionAlreadyExists,
     FederationExecutionDoesNotExist,
     NotConnected,
+    NotInTime,
     RTIexception,
     Unauthorized,
 )
@@ -115,6 +117,8 @@ class Federate(SendingPart, OwningPart, TimingPart, SavingPart):
         self._complained: set[tuple[str, str, str]] = set()
         say_how_to_join(self.rti)
         self._ears = Ears(self)
+        self._hearing: FederateAmbassador = self._ears  # what the RTI calls
+        self._abandoned = False
         self._pauses = Pauses(self)
         self._regions = Regions(self)
         self._attention = Attention(self)
@@ -144,9 +148,9 @@ class Federate(SendingPart, OwningPart, TimingPart, SavingPart):
 
     def join(self) -> None:
         """Connect, create the federation if nobody has, join it; handlers that there are already subscribe anew."""
-        patience = Patience(self._wait)
+        patience = Patience(self._wait, lambda: self._abandoned)
         patience.until_done(
-            lambda: connect(self.rti, self._ears, self._callbacks, self._address, self._credentials)
+            lambda: connect(self.rti, self._hearing, self._callbacks, self._address, self._credentials)
         )
         self._forget()
         try:
@@ -245,7 +249,10 @@ class Federate(SendingPart, OwningPart, TimingPart, SavingPart):
         if self._callbacks is CallbackModel.IMMEDIATE:
             self._below._refuse_within_callback("run_until")
             with self._news:
-                return bool(self._news.wait_for(condition, seconds))
+                found = bool(self._news.wait_for(lambda: self._abandoned or condition(), seconds))
+            if self._abandoned:
+                raise NotInTime("nobody waits for it any more")
+            return found
         deadline = connection.now() + seconds
         while not condition():
             left = deadline - connection.now()
@@ -253,6 +260,12 @@ class Federate(SendingPart, OwningPart, TimingPart, SavingPart):
                 return False
             self.rti.evoke_callback(left)
         return True
+
+    def _abandon(self, abandoned: bool) -> None:
+        """With IMMEDIATE callbacks: what another thread waits for is not waited for any more."""
+        with self._news:
+            self._abandoned = abandoned
+            self._news.notify_all()
 
     def wait_for(self, federates: Who, seconds: float = 60.0) -> None:
         """Until so many federates have joined (this one is one of them), or those of these names.
