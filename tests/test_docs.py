@@ -48,6 +48,7 @@ FOLLOWED: dict[str, tuple[str, ...]] = {
     "timeline": ("docs/how-to/timeline.md",),
     "urgency": ("docs/explanation/urgency.md",),
     "hangs": ("docs/how-to/hangs.md",),
+    "asyncio": ("docs/how-to/asyncio.md",),
     "ownership": ("docs/how-to/ownership.md",),
     "python-classes": ("docs/how-to/python-classes.md",),
     "tls": ("docs/how-to/tls.md",),

@@ -95,6 +95,33 @@ reveal_type(heard)  # def (one.Ping, weft.federate.things.ReceivedInteraction) -
 reveal_type(federate.objects(Ship)["Bollard"])  # one.Ship
 reveal_type(federate.objects("Ship")["Bollard"])  # weft.federate.things.RemoteObject
 reveal_type(federate.objects("Ship")["Bollard"].read(Tug).Bollards)  # int
+
+
+@federate.on_directed(Ping, Ship)
+def directed(ship: weft.LocalObject | weft.RemoteObject, ping: Ping, message: weft.Interaction) -> None: ...
+
+
+@federate.on_request(Ship)
+def requested(ship: weft.LocalObject, attributes: list[str]) -> Ship:
+    return tug
+
+
+@federate.on_request(Ship)  # type-var
+def empty(ship: weft.LocalObject, attributes: list[str]) -> int:
+    return 3
+
+
+async def asynchronous() -> None:
+    async with weft.join_async("Harbour", "two", fom="ships.xml", time=0.5) as two:
+        two.register(tug)
+        two.send(tug)  # call-overload
+        async for t in two.steps(0.5, until=10):
+            reveal_type(t)  # int | float
+        async for ship, update in two.updates(Ship):
+            reveal_type(ship)  # one.Ship
+        async for message in two.interactions("Ping"):
+            reveal_type(message)  # weft.federate.things.ReceivedInteraction
+        two.advance(3)  # unused-coroutine
 """
 
 

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Self, TypeVar, overload
 
 from weft.federate.asynchronous.handover import Handover
-from weft.federate.asynchronous.streams import Stream, forget_with, handler_of
+from weft.federate.asynchronous.streams import AsyncStream, forget_with, handler_of
 from weft.federate.clock import Number, due_steps
 from weft.federate.federate import Federate
 from weft.federate.meeting import Who
@@ -71,9 +71,10 @@ class AsyncFederate:
             constrained=constrained, callbacks=CallbackModel.IMMEDIATE, rti=rti, user=user, password=password,
             credentials=credentials, host=host, causal=causal, wait=wait,
         )  # fmt: skip
+        self._handover: Handover | None = None
         self._waiting: set[asyncio.Future[None]] = set()
         self._failures: list[BaseException] = []
-        self._streams: weakref.WeakSet[Stream[object]] = weakref.WeakSet()
+        self._streams: weakref.WeakSet[AsyncStream[object]] = weakref.WeakSet()
         self.rti, self.objects, self.undecoded = federate.rti, federate.objects, federate.undecoded
         self.publish, self.send, self.register = federate.publish, federate.send, federate.register
         self.update, self.registered, self.retract = federate.update, federate.registered, federate.retract
@@ -138,18 +139,21 @@ class AsyncFederate:
     async def join(self) -> None:
         """As `Federate.join`; if it is cancelled the federate has not joined."""
         federate = self.federate
-        federate._hearing = Handover(federate._ears, asyncio.get_running_loop(), self._wake)
+        handover = Handover(federate._ears, asyncio.get_running_loop(), self._wake)
+        self._handover = federate._hearing = handover
         self._failures.clear()
         joining = self._begin(federate.join)
         try:
             await asyncio.shield(joining)
         except asyncio.CancelledError:
             if await self._give_up(joining):
-                await self._finished(self._begin(federate.resign))
+                await self.resign()
             raise
 
     async def resign(self) -> None:
         """As `Federate.resign`; streams end.  Whoever is cancelled meanwhile has left all the same."""
+        if self._handover is not None:
+            self._handover.ended = True
         try:
             await self._finished(self._begin(self.federate.resign))
         finally:
@@ -162,49 +166,51 @@ class AsyncFederate:
     @overload
     def updates(
         self, name: str, *attributes: str, rate: str = "", where: Where | None = None
-    ) -> Stream[ReceivedUpdate]: ...
+    ) -> AsyncStream[ReceivedUpdate]: ...
     @overload
     def updates(
         self, name: type[O], *attributes: str, rate: str = "", where: Where | None = None
-    ) -> Stream[tuple[O, ReceivedUpdate]]: ...
+    ) -> AsyncStream[tuple[O, ReceivedUpdate]]: ...
 
     def updates(
         self, name: str | type[O], *attributes: str, rate: str = "", where: Where | None = None
-    ) -> Stream[ReceivedUpdate] | Stream[tuple[O, ReceivedUpdate]]:
+    ) -> AsyncStream[ReceivedUpdate] | AsyncStream[tuple[O, ReceivedUpdate]]:
         """New values of objects of a class, for `async for`: a `weft.Update` each; of a class of Python one of it, and that."""
         federate = self.federate
         table, full = federate._reflects, federate._vocabulary.object_class(name)
         if isinstance(name, str):
-            plain: Stream[ReceivedUpdate] = Stream()
+            plain: AsyncStream[ReceivedUpdate] = AsyncStream()
             heard = handler_of(plain, _second)
             federate.on_update(name, *attributes, rate=rate, where=where)(heard)
             return self._kept(plain, table, full)
-        stream: Stream[tuple[O, ReceivedUpdate]] = Stream()
+        stream: AsyncStream[tuple[O, ReceivedUpdate]] = AsyncStream()
         federate.on_update(name, *attributes, rate=rate, where=where)(handler_of(stream, _both))
         return self._kept(stream, table, full)
 
     @overload
-    def interactions(self, name: str, *, where: Where | None = None) -> Stream[ReceivedInteraction]: ...
+    def interactions(self, name: str, *, where: Where | None = None) -> AsyncStream[ReceivedInteraction]: ...
     @overload
     def interactions(
         self, name: type[I], *, where: Where | None = None
-    ) -> Stream[tuple[I, ReceivedInteraction]]: ...
+    ) -> AsyncStream[tuple[I, ReceivedInteraction]]: ...
 
     def interactions(
         self, name: str | type[I], *, where: Where | None = None
-    ) -> Stream[ReceivedInteraction] | Stream[tuple[I, ReceivedInteraction]]:
+    ) -> AsyncStream[ReceivedInteraction] | AsyncStream[tuple[I, ReceivedInteraction]]:
         """Interactions of a class, for `async for`; of a class of Python one of it, and the `weft.Interaction`."""
         federate = self.federate
         table, full = federate._hears, federate._vocabulary.interaction_class(name)
         if isinstance(name, str):
-            plain: Stream[ReceivedInteraction] = Stream()
+            plain: AsyncStream[ReceivedInteraction] = AsyncStream()
             federate.on_interaction(name, where=where)(handler_of(plain, _first))
             return self._kept(plain, table, full)
-        stream: Stream[tuple[I, ReceivedInteraction]] = Stream()
+        stream: AsyncStream[tuple[I, ReceivedInteraction]] = AsyncStream()
         federate.on_interaction(name, where=where)(handler_of(stream, _both))
         return self._kept(stream, table, full)
 
-    def _kept(self, stream: Stream[R], table: dict[str, list[Callable[..., object]]], full: str) -> Stream[R]:
+    def _kept(
+        self, stream: AsyncStream[R], table: dict[str, list[Callable[..., object]]], full: str
+    ) -> AsyncStream[R]:
         """The handler was the last to be added; its subscription stays, for others may need it."""
         forget_with(stream, table, full, table[full][-1])
         self._streams.add(stream)  # type: ignore[arg-type]

@@ -24,12 +24,15 @@ class Handover(FederateAmbassador):
         self._ears = ears
         self._loop = loop
         self._wake = wake
+        self.ended = False  # the federate leaves: what is still under way is not heard
 
     def _hand_over(self, name: str, arguments: tuple[object, ...]) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
             self._loop.call_soon_threadsafe(self._call, name, arguments)
 
     def _call(self, name: str, arguments: tuple[object, ...]) -> None:
+        if self.ended:
+            return
         try:
             getattr(self._ears, name)(*arguments)
         except Exception as error:

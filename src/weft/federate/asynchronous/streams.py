@@ -18,14 +18,14 @@ class _End:
         self.error = error
 
 
-class Stream(AsyncIterator[T], Generic[T]):
+class AsyncStream(AsyncIterator[T], Generic[T]):
     """Begins when it is made, so nothing is missed; ends with the federate's stay, or when nobody holds it any more."""
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[T | _End] = asyncio.Queue()
         self._ended = False
 
-    def __aiter__(self) -> Stream[T]:
+    def __aiter__(self) -> AsyncStream[T]:
         return self
 
     async def __anext__(self) -> T:
@@ -47,7 +47,7 @@ class Stream(AsyncIterator[T], Generic[T]):
             self._queue.put_nowait(_End(error))
 
 
-def handler_of(stream: Stream[T], made: Callable[..., T]) -> Callable[..., None]:
+def handler_of(stream: AsyncStream[T], made: Callable[..., T]) -> Callable[..., None]:
     """Does not hold the stream: whoever leaves the loop over it has let go of it."""
     held = weakref.ref(stream)
 
@@ -59,7 +59,7 @@ def handler_of(stream: Stream[T], made: Callable[..., T]) -> Callable[..., None]
     return hear
 
 
-def forget_with(stream: Stream[T], table: Table, full: str, handler: Callable[..., object]) -> None:
+def forget_with(stream: AsyncStream[T], table: Table, full: str, handler: Callable[..., object]) -> None:
     """The handler goes when the stream goes."""
     handlers = table.get(full, [])
 
