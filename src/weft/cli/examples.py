@@ -158,7 +158,7 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
     ),
     "weft fom show": _examples("weft fom show Tug harbour.xml", "weft fom show HLAinteractionRoot.Warning harbour.xml"),
     "weft fom write": _examples(
-        "weft fom write ships.py --out ships.xml", "weft fom write simulation.ships --name Harbour"
+        "weft fom write ships.py --out ships.xml", "weft fom write ships --name Harbour"
     ),
     "weft fom gen": _examples(
         "weft fom gen harbour.xml", "weft fom gen harbour.xml --module harbour --out harbour.py"

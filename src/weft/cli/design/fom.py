@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
+from importlib import invalidate_caches
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -255,6 +256,7 @@ def _imported(name: str) -> Iterator[ModuleType]:
 
 def _import(name: str, known: str, path: Path | None) -> ModuleType:
     spec = None
+    invalidate_caches()  # the module may just have been written
     with suppress(ModuleNotFoundError, ValueError):
         spec = spec_from_file_location(known, path) if path is not None else find_spec(known)
     if spec is None or spec.loader is None:
