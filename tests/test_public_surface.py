@@ -14,17 +14,20 @@ import weft
 
 PUBLIC = {
     "weft": [
-        "CAUSAL_MODULE", "Agent", "CallbackModel", "CausalRTIambassador", "Credentials", "EmbeddedNode", "Federate",
-        "FederateAmbassador", "FederationRun", "HLAfloat64Interval",
-        "HLAfloat64Time", "HLAinteger64Interval", "HLAinteger64Time", "Interaction", "LocalObject", "LocalRegion", "OrderType",
+        "CAUSAL_MODULE", "Agent", "AsyncFederate", "CallbackModel", "CausalRTIambassador", "Credentials", "EmbeddedNode",
+        "Federate", "FederateAmbassador", "FederationRun", "HLAfloat64Interval",
+        "HLAfloat64Time", "HLAinteger64Interval", "HLAinteger64Time", "HLAinteractionRoot", "HLAobjectRoot", "Interaction",
+        "LocalObject", "LocalRegion", "OrderType",
         "RTIambassador", "RangeBounds", "RemoteObject", "ResignAction", "RoutingRegion", "RoutingSpaces",
-        "QOS_MODULE", "RtiConfiguration", "Source", "Undecoded", "Update", "errors", "heard", "join", "load_fom", "open_channel",
+        "QOS_MODULE", "RtiConfiguration", "Source", "Undecoded", "Update", "errors", "fom_from", "heard", "hla",
+        "join", "join_async", "load_fom", "open_channel",
         "record", "run_file", "steps", "stop_node", "stop_recording",
     ],
     "weft.federate": [
-        "Agent", "CAUSAL_MODULE", "CausalCounts", "CausalRTIambassador", "Federate", "FederateAmbassador", "Interaction",
-        "LocalObject", "LocalRegion", "RTIambassador", "RemoteObject", "RoutingRegion", "RoutingSpaces",
-        "QOS_MODULE", "Undecoded", "Update", "heard", "join", "steps",
+        "Agent", "AsyncFederate", "CAUSAL_MODULE", "CausalCounts", "CausalRTIambassador", "Federate", "FederateAmbassador",
+        "HLAinteractionRoot", "HLAobjectRoot", "Interaction", "LocalObject", "LocalRegion", "RTIambassador", "RemoteObject",
+        "RoutingRegion", "RoutingSpaces",
+        "QOS_MODULE", "Undecoded", "Update", "fom_from", "heard", "hla", "join", "join_async", "steps",
     ],
     "weft.review": ["AUDITS", "Review", "ReviewError", "Verdict", "follow", "judge", "register", "review", "sql"],
     "weft.prove": [

@@ -85,6 +85,11 @@ def furnish(folder: Path) -> None:
     (folder / "harbour.xml").write_text(tutorial[1])
     federation = '[federation]\nname = "Harbour"\nfom = "harbour.xml"\n[[federate]]\nname = "tug"\ncommand = "python tug.py"\n'
     (folder / "harbour.toml").write_text(federation)
+    ships = re.search(
+        r"`ships.py`:\n\n```python\n(.*?)```", (ROOT / "docs/how-to/python-classes.md").read_text(), re.S
+    )
+    assert ships is not None
+    (folder / "ships.py").write_text(ships[1])
     (folder / "my.fed").write_bytes(FED.replace(b"2D", b"Ground"))
     (folder / "my.rid").write_bytes(GRID_OF_TWO)
     for name, owner in (("a", "A"), ("b", "B"), ("my", "C")):

@@ -159,6 +159,9 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
         "weft fom merge a.xml b.xml -o merged.xml", "weft fom merge harbour.xml --mim --out whole.xml"
     ),
     "weft fom show": _examples("weft fom show Tug harbour.xml", "weft fom show HLAinteractionRoot.Warning harbour.xml"),
+    "weft fom write": _examples(
+        "weft fom write ships.py --out ships.xml", "weft fom write ships --name Harbour"
+    ),
     "weft fom gen": _examples(
         "weft fom gen harbour.xml", "weft fom gen harbour.xml --module harbour --out harbour.py"
     ),

@@ -2,6 +2,8 @@
 
 from weft.federate.agents import Agent
 from weft.federate.ambassador import RTIambassador
+from weft.federate.asynchronous import AsyncFederate
+from weft.federate.asynchronous.federate import join_async
 from weft.federate.callbacks import FederateAmbassador
 from weft.federate.causal import CAUSAL_MODULE, CausalCounts, CausalRTIambassador
 from weft.federate.clock import steps
@@ -13,15 +15,19 @@ from weft.federate.spaces import RoutingRegion, RoutingSpaces
 from weft.federate.things import LocalObject, RemoteObject, Undecoded
 from weft.federate.things import ReceivedInteraction as Interaction
 from weft.federate.things import ReceivedUpdate as Update
+from weft.fom.classes import HLAinteractionRoot, HLAobjectRoot, fom_from, hla
 
 __all__ = [
     "CAUSAL_MODULE",
     "QOS_MODULE",
     "Agent",
+    "AsyncFederate",
     "CausalCounts",
     "CausalRTIambassador",
     "Federate",
     "FederateAmbassador",
+    "HLAinteractionRoot",
+    "HLAobjectRoot",
     "Interaction",
     "LocalObject",
     "LocalRegion",
@@ -31,7 +37,10 @@ __all__ = [
     "RoutingSpaces",
     "Undecoded",
     "Update",
+    "fom_from",
     "heard",
+    "hla",
     "join",
+    "join_async",
     "steps",
 ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from weft.channel import Dependency, Timeout, Urgency
 from weft.federate.correlation import Heard, leaves, resolved
 from weft.federate.things import ReceivedInteraction, ReceivedUpdate
-from weft.federate.vocabulary import short
+from weft.federate.vocabulary import AnyKind, short
 from weft.model.handles import (
     AttributeHandle,
     FederateHandle,
@@ -50,10 +50,11 @@ class Attention:
 
     # --- asking -----------------------------------------------------------------------------------------------
 
-    def set(self, name: str, urgency: int | Urgency | None, deadline: float) -> None:
+    def set(self, name: AnyKind, urgency: int | Urgency | None, deadline: float) -> None:
         federate = self._federate
         is_interaction = federate._vocabulary.is_interaction(name)
-        kind = federate._interaction_class(name) if is_interaction else federate._object_class(name)
+        full = federate._vocabulary.name(name)
+        kind = federate._interaction_class(full) if is_interaction else federate._object_class(full)
         federate.rti.set_class_qos(kind, urgency, deadline)
 
     def correlate(self, dependency: Dependency, handler: Callable[[list[Happened]], object]) -> None:
@@ -159,9 +160,9 @@ class Attention:
         full = federate._name(federate.rti.get_object_class_name, kind)
         found = federate.objects.get(handle)
         name, when = "" if found is None else found.name, None if time is None else time.value
-        changes = federate._ears.decoded("attribute", kind, full, values, sender, name)
+        changes, encoded = federate._ears.decoded("attribute", kind, full, values, sender, name)
         if found is not None:
-            found.values.update(changes)
+            found._changed(changes, encoded, federate._federate_name(sender))
             found.regions = federate._regions.told(regions)
         return ReceivedUpdate(short(full), found, changes, federate._federate_name(sender), tag, when)
 

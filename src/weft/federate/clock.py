@@ -177,13 +177,17 @@ class LogicalClock:
         """However long it takes: who holds it up is said meanwhile."""
         federate = self._federate
         while not federate.run_until(lambda: self._over is not None or condition(), _LOOK):
-            try:
-                federate._below._pending()  # raises what the request was refused with, if nobody has waited for it
-            except RTIexception:
-                self._requested = None
-                raise
+            self.look()
         if self._over is not None:
             raise self._over
+
+    def look(self) -> None:
+        """Raises what the request was refused with, if nobody has waited for it."""
+        try:
+            self._federate._below._pending()
+        except RTIexception:
+            self._requested = None
+            raise
 
     # --- hearing ----------------------------------------------------------------------------------------------
 
@@ -230,21 +234,28 @@ def steps(
 ) -> Iterator[Number]:
     """Take several federates of one program through time together; see `Federate.steps`."""
     together = list(federates)
-    if not step > 0:
-        raise SettingsError(f"a step takes more than no time, not {step!r}")
-    if pace is not None and not pace > 0:
-        raise SettingsError(f"pace is how many seconds of logical time pass in one second, not {pace!r}")
-    start = max(federate.now for federate in together)
     begun = together[0].rti.connection.now()
-    count = 0
-    while (time := rounded(start + (count := count + 1) * step)) <= until:
-        if pace is not None:
-            _keep_pace(together, begun + (time - start) / pace)
+    for time, after in due_steps(max(federate.now for federate in together), step, until, pace):
+        if after is not None:
+            _keep_pace(together, begun + after)
         for federate in together:
             federate.request(time)
         for federate in together:
             federate.wait()
         yield time
+
+
+def due_steps(
+    start: Number, step: Number, until: Number, pace: float | None
+) -> Iterator[tuple[Number, float | None]]:
+    """Logical times, and with a pace after how many seconds each is due."""
+    if not step > 0:
+        raise SettingsError(f"a step takes more than no time, not {step!r}")
+    if pace is not None and not pace > 0:
+        raise SettingsError(f"pace is how many seconds of logical time pass in one second, not {pace!r}")
+    count = 0
+    while (time := rounded(start + (count := count + 1) * step)) <= until:
+        yield time, None if pace is None else (time - start) / pace
 
 
 def _keep_pace(together: list[Federate], due: float) -> None:

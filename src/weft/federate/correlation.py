@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from weft.channel import Dependency
 from weft.channel.qos import AllOf, AnyOf, Deadline, Interval, On
+from weft.fom.classes import HLAclass
 from weft.model.errors import RTIinternalError
 from weft.model.handles import AttributeHandle, InteractionClassHandle, ObjectClassHandle
 
@@ -25,17 +26,18 @@ class Heard(On):
 
 
 def heard(
-    what: str | InteractionClassHandle | ObjectClassHandle,
+    what: str | type[HLAclass] | InteractionClassHandle | ObjectClassHandle,
     *attributes: str | AttributeHandle,
     sender: str = "",
 ) -> Heard:
-    """An interaction, or an update of an object, by the name or the handle of its class.
+    """An interaction, or an update of an object, by its class: a name, a class of Python or a handle.
 
     `attributes`: only updates with at least one of them.  `sender`: only of the federate with that name.
     """
     if not what:
         raise RTIinternalError("heard() names no class; say what is to be heard")
-    return Heard(what=what, attributes=attributes, sender=sender)
+    name = what.HLA_NAME if isinstance(what, type) else what
+    return Heard(what=name, attributes=attributes, sender=sender)
 
 
 Resolve = Callable[[Heard], tuple[InteractionClassHandle | ObjectClassHandle, list[AttributeHandle]]]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Set
 from typing import TYPE_CHECKING
 
 from weft.federate.awaited import CONSTRAINED, REGULATION
-from weft.federate.callbacks import FederateAmbassador
+from weft.federate.objects.hears import ObjectEars, heard
 from weft.federate.state import ANSWER, TIMED_ANSWER
 from weft.federate.things import ReceivedInteraction, ReceivedUpdate, RemoteObject, Undecoded
 from weft.federate.vocabulary import short
-from weft.model.enums import CallbackModel, RestoreFailureReason, SaveFailureReason
+from weft.fom.classes import HLAclass
+from weft.model.enums import RestoreFailureReason, SaveFailureReason
 from weft.model.errors import EncodingError, FederateNotExecutionMember, NotConnected
 from weft.model.handles import (
     AttributeHandle,
@@ -31,31 +32,13 @@ if TYPE_CHECKING:
     from weft.federate.federate import Federate
 
 
-def _heard(hear: Callable[..., None]) -> Callable[..., None]:
-    """Whoever waits in `run_until` while another thread calls back looks again after each callback."""
-
-    def heard(self: Ears, *arguments: object) -> None:
-        try:
-            hear(self, *arguments)
-        finally:
-            self.wake()
-
-    return heard
-
-
-class Ears(FederateAmbassador):
+class Ears(ObjectEars):
     """Passes on what a `Federate` wants to hear."""
 
     def __init__(self, federate: Federate) -> None:
         self._federate = federate
 
-    def wake(self) -> None:
-        federate = self._federate
-        if federate._callbacks is CallbackModel.IMMEDIATE:
-            with federate._news:
-                federate._news.notify_all()
-
-    @_heard
+    @heard
     def receive_interaction(
         self,
         interaction_class: InteractionClassHandle,
@@ -77,7 +60,7 @@ class Ears(FederateAmbassador):
             optional_sent_regions,
             time,
         )
-        self._tell(federate._hears, full, heard)
+        self.tell(federate._hears, full, heard)
 
     def interaction(
         self,
@@ -90,12 +73,13 @@ class Ears(FederateAmbassador):
     ) -> ReceivedInteraction:
         federate = self._federate
         full = federate._name(federate.rti.get_interaction_class_name, interaction_class)
-        values = self.decoded("parameter", interaction_class, full, parameters, sender)
+        values, encoded = self.decoded("parameter", interaction_class, full, parameters, sender)
         told = federate._regions.told(regions)
         when = None if time is None else time.value
-        return ReceivedInteraction(short(full), federate._federate_name(sender), values, tag, when, told)
+        by = federate._federate_name(sender)
+        return ReceivedInteraction(short(full), by, values, tag, when, told, encoded)
 
-    @_heard
+    @heard
     def discover_object_instance(
         self,
         object_instance: ObjectInstanceHandle,
@@ -108,9 +92,9 @@ class Ears(FederateAmbassador):
         owner = federate._federate_name(producing_federate)
         found = RemoteObject(object_instance_name, short(full), owner, object_instance, object_class, full)
         federate.objects[object_instance] = found
-        self._tell(federate._discovers, full, found)
+        self.tell(federate._discovers, full, found)
 
-    @_heard
+    @heard
     def reflect_attribute_values(
         self,
         object_instance: ObjectInstanceHandle,
@@ -123,31 +107,27 @@ class Ears(FederateAmbassador):
         *rest: object,
     ) -> None:
         federate = self._federate
-        found = federate.objects.get(object_instance) or federate._pauses.known(object_instance)
+        found = (
+            federate.objects.get(object_instance)
+            or federate._ownership.seen(object_instance)
+            or federate._pauses.known(object_instance)
+        )
         if found is None:
             return
         full, sender, tag = found.full_kind, producing_federate, user_supplied_tag
-        changes = self.decoded("attribute", found.object_class, full, attribute_values, sender, found.name)
+        of = found.object_class
+        changes, encoded = self.decoded("attribute", of, full, attribute_values, sender, found.name)
         if tag in (ANSWER, TIMED_ANSWER):
             changes, tag = federate._state.news(found, changes, tag), b""
             if not changes:
                 return
-        found.values.update(changes)
+        by = federate._federate_name(sender)
+        found._changed(changes, encoded, by)
         found.regions = federate._regions.told(optional_sent_regions)
         found.time = None if time is None else time.value
         if federate._reflects:
-            by = federate._federate_name(sender)
             update = ReceivedUpdate(found.kind, found, changes, by, tag, found.time)
-            self._tell(federate._reflects, full, found, update)
-
-    @_heard
-    def provide_attribute_value_update(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attributes: Set[AttributeHandle],
-        user_supplied_tag: bytes,
-    ) -> None:
-        self._federate._state.answer(object_instance, attributes, user_supplied_tag)
+            self.tell(federate._reflects, full, found, update)
 
     def decoded(
         self,
@@ -157,22 +137,28 @@ class Ears(FederateAmbassador):
         values: Mapping[AttributeHandle, bytes] | Mapping[ParameterHandle, bytes],
         sender: FederateHandle,
         instance: str = "",
-    ) -> dict[str, object]:
-        """Values of a class by name, of each "attribute" or "parameter"; what cannot be decoded is left out and told."""
+    ) -> tuple[dict[str, object], dict[str, bytes]]:
+        """Values of a class by name, of each "attribute" or "parameter", and their bytes; what cannot be decoded is left out."""
         federate = self._federate
         rti, vocabulary = federate.rti, federate._vocabulary
         name_of: Callable[..., str] = (
             rti.get_attribute_name if what == "attribute" else rti.get_parameter_name
         )
-        found = {}
+        found, encoded = {}, {}
         for handle, data in values.items():
             name = federate._name(name_of, of, handle)
             try:
                 found[name] = vocabulary.decode(what, full, name, data)
+                encoded[name] = data
             except EncodingError as error:
                 by = federate._federate_name(sender)
                 self._complain(Undecoded(short(full), name, instance, by, data, str(error)), full)
-        return found
+        return found, encoded
+
+    def complain_of(self, kind: type[HLAclass], instance: str, sender: str, error: EncodingError) -> None:
+        """What came cannot be one of a class of Python."""
+        full = kind.HLA_NAME
+        self._complain(Undecoded(short(full), "", instance, sender, b"", str(error)), full)
 
     def _complain(self, found: Undecoded, full: str) -> None:
         """One bad value is another federate's mistake: it is told, and the others are handed over."""
@@ -189,100 +175,96 @@ class Ears(FederateAmbassador):
                 "%s (further ones like it are not logged; federate.undecoded has them)", found
             )
 
-    @_heard
+    @heard
     def remove_object_instance(self, object_instance: ObjectInstanceHandle, *rest: object) -> None:
+        mine = self._federate._state.own.get(object_instance)
+        if mine is not None:  # it had acquired some of its attributes
+            self._federate._state.remove(mine)
         found = self._federate.objects.pop(object_instance, None)
         if found is not None:
-            self._tell(self._federate._removes, found.full_kind, found)
+            self.tell(self._federate._removes, found.full_kind, found)
 
-    def _tell(self, table: Mapping[str, Sequence[Callable[..., object]]], full: str, *what: object) -> None:
-        """Handlers of a class hear of everything that comes as it or as a class below it."""
-        while full:
-            for handler in table.get(full, ()):
-                handler(*what)
-            full = full.rpartition(".")[0]
-
-    @_heard
+    @heard
     def time_regulation_enabled(self, time: LogicalTime) -> None:
         self._federate._clock.enabled(REGULATION, time)
 
-    @_heard
+    @heard
     def time_constrained_enabled(self, time: LogicalTime) -> None:
         self._federate._clock.enabled(CONSTRAINED, time)
 
-    @_heard
+    @heard
     def time_advance_grant(self, time: LogicalTime) -> None:
         self._federate._clock.granted(time)
 
-    @_heard
+    @heard
     def flush_queue_grant(self, time: LogicalTime, optimistic_time: LogicalTime) -> None:
         self._federate._clock.granted(time)
 
-    @_heard
+    @heard
     def time_advance_blocked(self, blocking: Blocking) -> None:
         self._federate._clock.blocked(blocking)
 
-    @_heard
+    @heard
     def federate_resigned(self, reason_for_resign_description: str) -> None:
         self._federate._clock.ended(FederateNotExecutionMember(reason_for_resign_description))
 
-    @_heard
+    @heard
     def connection_lost(self, fault_description: str) -> None:
         self._federate._clock.ended(NotConnected(fault_description))
 
-    @_heard
+    @heard
     def deadline_missed(self, miss: DeadlineMiss) -> None:
         self._federate._attention.missed(miss)
 
-    @_heard
+    @heard
     def receive_correlation(self, number: int, events: tuple[CorrelatedEvent, ...]) -> None:
         self._federate._attention.fired(number, events)
 
-    @_heard
+    @heard
     def announce_synchronization_point(
         self, synchronization_point_label: str, user_supplied_tag: bytes
     ) -> None:
         self._federate._meeting.announced.add(synchronization_point_label)
 
-    @_heard
+    @heard
     def federation_synchronized(
         self, synchronization_point_label: str, failed_to_sync_set: Set[FederateHandle]
     ) -> None:
         self._federate._meeting.reached(synchronization_point_label)
 
-    @_heard
+    @heard
     def report_federation_execution_members(
         self, federation_name: str, report: Set[FederationExecutionMemberInformation]
     ) -> None:
         if federation_name == self._federate.federation:
             self._federate._meeting.members = frozenset(member.federate_name for member in report)
 
-    @_heard
+    @heard
     def initiate_federate_save(self, label: str, time: LogicalTime | None = None) -> None:
         self._federate._pauses.save(label)
 
-    @_heard
+    @heard
     def federation_saved(self) -> None:
         self._federate._pauses.outcome = True
 
-    @_heard
+    @heard
     def federation_not_saved(self, reason: SaveFailureReason) -> None:
         self._federate._pauses.outcome = False
 
-    @_heard
+    @heard
     def request_federation_restore_failed(self, label: str) -> None:
         self._federate._pauses.outcome = False
 
-    @_heard
+    @heard
     def initiate_federate_restore(
         self, label: str, federate_name: str, post_restore_federate_handle: FederateHandle
     ) -> None:
         self._federate._pauses.restore(label, federate_name)
 
-    @_heard
+    @heard
     def federation_restored(self) -> None:
         self._federate._pauses.restored()
 
-    @_heard
+    @heard
     def federation_not_restored(self, reason: RestoreFailureReason) -> None:
         self._federate._pauses.outcome = False

@@ -94,8 +94,9 @@ class Patience:
     that was taken for gone.
     """
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, given_up: Callable[[], bool] = lambda: False) -> None:
         self._seconds = seconds
+        self._given_up = given_up
         self._deadline = time.monotonic() + seconds
         self._told = False
 
@@ -104,7 +105,7 @@ class Patience:
             try:
                 return attempt()
             except (ConnectionFailed, RTIinternalError) as error:
-                if not _may_come(error) or time.monotonic() >= self._deadline:
+                if not _may_come(error) or time.monotonic() >= self._deadline or self._given_up():
                     raise
                 if not self._told:
                     self._told = True

@@ -35,7 +35,7 @@ class Stay:
 
 def _copied(one: RemoteObject) -> RemoteObject:
     made = copy.copy(one)
-    made.values = dict(one.values)
+    made.values, made._encoded, made.owners = dict(one.values), dict(one._encoded), dict(one.owners)
     return made
 
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from typing import TYPE_CHECKING
 
 from weft.federate.regions import Chosen, handles
 from weft.federate.things import LocalObject, RemoteObject
+from weft.fom.classes import HLAobjectRoot
 from weft.model.errors import AttributeNotOwned, ObjectInstanceNotKnown
 from weft.model.handles import AttributeHandle, ObjectClassHandle, ObjectInstanceHandle
 from weft.model.time import AnyTime
@@ -40,6 +41,29 @@ class LastValues:
     def __init__(self, federate: Federate) -> None:
         self._federate = federate
         self.own: dict[ObjectInstanceHandle, LocalObject] = {}
+        self.answerers: dict[
+            str, list[Callable[..., object]]
+        ] = {}  # functions that answer instead (`on_request`)
+        self._of_dataclass: dict[int, LocalObject] = {}  # by the identity of what they were registered with
+
+    def add(self, one: LocalObject) -> None:
+        self.own[one.handle] = one
+
+    def remove(self, one: LocalObject) -> None:
+        self.own.pop(one.handle, None)
+        self._of_dataclass.pop(id(one._dataclass), None)
+
+    def forget(self) -> None:
+        self.own.clear()
+        self._of_dataclass.clear()
+
+    def bind(self, one: LocalObject, given: HLAobjectRoot) -> None:
+        """What changes in a dataclass is sent for that object."""
+        object.__setattr__(one, "_dataclass", given)
+        self._of_dataclass[id(given)] = one
+
+    def registered(self, given: HLAobjectRoot) -> LocalObject | None:
+        return self._of_dataclass.get(id(given))
 
     def ask(
         self, object_class: ObjectClassHandle, attributes: Iterable[AttributeHandle], where: Chosen | None
@@ -57,6 +81,8 @@ class LastValues:
         found = self.own.get(handle) or federate.objects.get(handle)
         if found is None:
             return
+        if isinstance(found, LocalObject) and self._answered(found, attributes, tag):
+            return
         full = found._full_kind if isinstance(found, LocalObject) else found.full_kind
         object_class = found._class if isinstance(found, LocalObject) else found.object_class
         answers: dict[tuple[AnyTime | None, bytes], dict[AttributeHandle, bytes]] = defaultdict(dict)
@@ -69,6 +95,20 @@ class LastValues:
             # Meanwhile it may have been deleted, or another may own it.
             with contextlib.suppress(AttributeNotOwned, ObjectInstanceNotKnown):
                 federate.rti.update_attribute_values(handle, values, as_what, time)
+
+    def _answered(self, one: LocalObject, attributes: Set[AttributeHandle], tag: bytes) -> bool:
+        """Has a function of the federate answered?"""
+        federate = self._federate
+        full, names = one._full_kind, federate._ownership.names(one, attributes)
+        while full:
+            for answerer in self.answerers.get(full, ()):
+                answer = answerer(one, names)
+                if answer is not None:
+                    with contextlib.suppress(AttributeNotOwned, ObjectInstanceNotKnown):
+                        one._send_answer(answer, names, tag)
+                    return True
+            full = full.rpartition(".")[0]
+        return False
 
     def _manner(
         self, found: LocalObject | RemoteObject, name: str, tag: bytes
@@ -96,7 +136,9 @@ class LastValues:
 
     def restored(self, kept: list[Sent]) -> None:
         """What was registered or sent since the save was not."""
-        self.own.clear()
+        self.forget()
         for one, values, times in kept:
             one._sent_last(values, times)
-            self.own[one.handle] = one
+            self.add(one)
+            if one._dataclass is not None:
+                self.bind(one, one._dataclass)

@@ -1,6 +1,7 @@
 """Names and typed values: from what a person writes ("Tank", {"X": 1.0}) to handles and bytes, and back.
 
 A class may be named by any ending of its full name that fits only one class: "Tank", "Vehicle.Tank", or the whole of it.
+Or it is given as a class of Python, one that `weft fom gen` has written or that `weft.fom_from` knows.
 """
 
 from __future__ import annotations
@@ -9,8 +10,13 @@ import difflib
 from collections.abc import Iterable, Mapping
 
 from weft.fom import ObjectModel
+from weft.fom.classes import HLAinteractionRoot, HLAobjectRoot, disagreement
 from weft.fom.objectmodel import PRIVILEGE_TO_DELETE
-from weft.model.errors import EncodingError, NameNotFound
+from weft.model.errors import ConflictingObjectModels, EncodingError, NameNotFound
+
+ObjectKind = str | type[HLAobjectRoot]
+InteractionKind = str | type[HLAinteractionRoot]
+AnyKind = ObjectKind | InteractionKind
 
 
 class Vocabulary:
@@ -18,6 +24,7 @@ class Vocabulary:
 
     def __init__(self, model: ObjectModel) -> None:
         self.model = model
+        self._agreed: set[type] = set()
         # Of attributes and of parameters: data types by the names of their classes and their own.
         self._types = {
             "attribute": {
@@ -30,15 +37,42 @@ class Vocabulary:
             },
         }
 
-    def object_class(self, name: str, instead: str = "") -> str:
+    def name(self, kind: AnyKind) -> str:
+        """Of a class of Python the name in the object model, which has to say the same as the class."""
+        if isinstance(kind, str):
+            return kind
+        if kind in self._agreed:
+            return kind.HLA_NAME
+        name = kind.HLA_NAME
+        members = (
+            self._types["attribute"] if issubclass(kind, HLAobjectRoot) else self._types["parameter"]
+        ).get(name)
+        whose = f"class {kind.__qualname__} of {kind.__module__} is {name}"
+        if members is None:
+            raise NameNotFound(
+                f"{whose}, which the object model of this federate does not have: "
+                f"add weft.fom_from({kind.__qualname__}) to fom=, or the file that it was generated from"
+            )
+        wrong = disagreement(kind, self.model.data_types, members)
+        if wrong:
+            raise ConflictingObjectModels(
+                f"{whose}, but the object model of this federate {wrong}: "
+                "generate the class anew, or take the object model that it is of"
+            )
+        self._agreed.add(kind)
+        return name
+
+    def object_class(self, kind: ObjectKind, instead: str = "") -> str:
         """`instead`: what to call where the name is that of an interaction class."""
+        name = self.name(kind)
         if instead and not _matches(name, self.model.object_classes):
             for found in _matches(name, self.model.interaction_classes):
                 raise NameNotFound(f"{found} is an interaction class; use {instead}")
         return _find("object class", name, self.model.object_classes)
 
-    def interaction_class(self, name: str, instead: str = "") -> str:
+    def interaction_class(self, kind: InteractionKind, instead: str = "") -> str:
         """`instead`: what to call where the name is that of an object class."""
+        name = self.name(kind)
         if instead and not _matches(name, self.model.interaction_classes):
             for found in _matches(name, self.model.object_classes):
                 raise NameNotFound(f"{found} is an object class; use {instead}")
@@ -57,8 +91,9 @@ class Vocabulary:
             )
         return self.model.spaces[name].dimensions
 
-    def is_interaction(self, name: str) -> bool:
+    def is_interaction(self, kind: AnyKind) -> bool:
         """Which kind of class a name means; an error if it could mean both or neither."""
+        name = self.name(kind)
         objects = _matches(name, self.model.object_classes)
         interactions = _matches(name, self.model.interaction_classes)
         if objects and interactions:

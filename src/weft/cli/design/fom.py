@@ -1,12 +1,17 @@
-"""`weft fom`: check, merge, show object models, and generate typed classes from them."""
+"""`weft fom`: check, merge, show object models; typed classes from them, and them from typed classes."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
+from importlib import invalidate_caches
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 from weft.cli.arguments import Commands, add_command, add_out, complain, write_text
 from weft.fom import (
@@ -70,6 +75,15 @@ def register(commands: Commands) -> None:
     _files(gen)
     _output(gen)
     gen.add_argument("--module", default="", metavar="NAME", help="the name of the generated module")
+
+    write = add_command(
+        actions, "write", run_write, "write the dataclasses of a Python module as OMT XML of 2025"
+    )
+    write.add_argument(
+        "module", metavar="MODULE", help="the module, by its name or its file; importing it runs it"
+    )
+    _output(write)
+    write.add_argument("--name", default="", metavar="NAME", help="the name of the object model")
 
 
 def _files(parser: argparse.ArgumentParser) -> None:
@@ -211,6 +225,48 @@ def run_gen(args: argparse.Namespace) -> int:
     name = args.module or (Path(args.out).stem if args.out else "fom")
     write_text(generate(model, name), args.out)
     return 0
+
+
+def run_write(args: argparse.Namespace) -> int:
+    from weft.fom.classes import fom_from
+
+    with _imported(args.module) as module:
+        text = fom_from(module, name=args.name).data.decode()
+    write_text(text, args.out)
+    return 0
+
+
+@contextmanager
+def _imported(name: str) -> Iterator[ModuleType]:
+    """A module by its name, looked for from here, or by its file; it is known as long as the block lasts."""
+    path, before = Path(name), list(sys.path)
+    if path.suffix == ".py" and not path.exists():
+        raise SettingsError(f"{name}: there is no such file")
+    sys.path.insert(0, str(path.parent.resolve()) if path.suffix == ".py" else "")
+    known = path.stem if path.suffix == ".py" else name
+    former = sys.modules.pop(known, None)
+    try:
+        yield _import(name, known, path if path.suffix == ".py" else None)
+    finally:
+        sys.path[:] = before
+        sys.modules.pop(known, None)
+        if former is not None:
+            sys.modules[known] = former
+
+
+def _import(name: str, known: str, path: Path | None) -> ModuleType:
+    spec = None
+    invalidate_caches()  # the module may just have been written
+    with suppress(ModuleNotFoundError, ValueError):
+        spec = spec_from_file_location(known, path) if path is not None else find_spec(known)
+    if spec is None or spec.loader is None:
+        raise SettingsError(f"{name}: there is no such module; give its name, or its file with .py")
+    module = sys.modules[known] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise SettingsError(f"{name} cannot be imported: {type(error).__name__}: {error}") from error
+    return module
 
 
 # show

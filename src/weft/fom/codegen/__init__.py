@@ -47,11 +47,13 @@ def _head(module_name: str, body: str) -> str:
         '"""',
     ]
     lines += ["", "from __future__ import annotations", ""]
+    apart = False  # what is not of the standard library
     for module, names in IMPORTS.items():
         used = [name for name in names.split() if name in words]
-        if module == "weft.fom.datatypes":
-            lines.append("")
         if used:
+            if module.startswith("weft.") and not apart:
+                lines.append("")
+                apart = True
             flat = ", ".join(used)  # bare on one line, in brackets on several
             lines += spread(f"from {module} import ", flat if len(flat) < 60 else a_tuple(*used))
     return "\n".join(lines) + "\n"

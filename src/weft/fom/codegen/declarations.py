@@ -179,10 +179,12 @@ def class_lines(plan: ModulePlan) -> list[list[str]]:
     fields: dict[str, Names] = {}
     for object_class in plan.object_classes.values():
         members: Sequence[Attribute | Parameter] = object_class.attributes
-        chunks.append(_class_lines(plan, object_class, members, plan.object_names, fields))
+        names = plan.object_names
+        chunks.append(_class_lines(plan, object_class, members, names, fields, "HLAobjectRoot"))
     for interaction_class in plan.interaction_classes.values():
         members = interaction_class.parameters
-        chunks.append(_class_lines(plan, interaction_class, members, plan.interaction_names, fields))
+        names = plan.interaction_names
+        chunks.append(_class_lines(plan, interaction_class, members, names, fields, "HLAinteractionRoot"))
     return chunks
 
 
@@ -192,11 +194,12 @@ def _class_lines(
     members: Sequence[Attribute | Parameter],
     class_names: Mapping[str, str],
     fields: dict[str, Names],
+    root: str,
 ) -> list[str]:
     inherited = fields.get(found.parent or "")
     names = fields[found.name] = inherited.copy() if inherited else Names(FIELD_WORDS | plan.taken)
-    base = class_names.get(found.parent or "", "ValueSet")
-    slots: list[Expression] = [] if base == "ValueSet" else [f"*{base}.SLOTS"]
+    base = class_names.get(found.parent or "", root)
+    slots: list[Expression] = [] if base == root else [f"*{base}.SLOTS"]
     lines: list[str] = []
     for member in members:
         field = names.give(member.name)
@@ -209,12 +212,11 @@ def _class_lines(
         f"class {class_names[found.name]}({base}):",
         *spread("HLA_NAME: ClassVar[str] = ", quoted(found.name), indent=1),
     ]
-    if base == "ValueSet":
+    if base == root:
         head.append("    CODECS: ClassVar[Codecs] = _CODECS")
-    if members:
+    if members or base == root:
         head += spread("SLOTS: ClassVar[tuple[Slot, ...]] = ", Bracketed("(", slots, ")"), indent=1)
-        head.append("")
-    return head + lines
+    return [*head, "", *lines] if lines else head
 
 
 def _slot(plan: ModulePlan, field: str, name: str, data_type: str) -> Expression:

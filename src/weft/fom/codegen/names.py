@@ -10,12 +10,13 @@ IMPORTS = {
     "dataclasses": "dataclass",
     "enum": "IntEnum",
     "typing": "Any ClassVar Self",
+    "weft.fom.classes": "HLAinteractionRoot HLAobjectRoot",
     "weft.fom.datatypes": (
         "Alternative ArrayType BasicType DataType EnumeratedType Enumerator Field FixedRecordType SimpleType"
         " VariantRecordType"
     ),
     "weft.fom.encoding": "Codecs",
-    "weft.fom.encoding.typed": "Record Slot ValueSet known",
+    "weft.fom.encoding.typed": "Record Slot known",
 }
 """What a generated module may import, by module."""
 

@@ -42,7 +42,7 @@ class Codecs:
     """Encodes and decodes values of the data types of an object model, by the name of the type."""
 
     def __init__(self, data_types: Mapping[str, DataType]) -> None:
-        self._types = data_types
+        self.types = data_types
         self._ready: dict[str, Codec] = {}
 
     def encode(self, type_name: str, value: object) -> bytes:
@@ -59,7 +59,7 @@ class Codecs:
         if ready is not None:
             return ready
         try:
-            return Compilation(self._types, self._ready).make(type_name)
+            return Compilation(self.types, self._ready).make(type_name)
         except RecursionError:
             raise EncodingError(f"{type_name}: the data types are nested too deeply") from None
 

@@ -89,8 +89,12 @@ class ValueSet:
             if not slot.data_type:
                 values[slot.name] = bytes(value)
                 continue
-            plain = _plain(f"{self.HLA_NAME}.{slot.name}", slot.to_plain, value)
-            values[slot.name] = self.CODECS.encode(slot.data_type, plain)
+            path = f"{self.HLA_NAME}.{slot.name}"
+            plain = _plain(path, slot.to_plain, value)
+            try:
+                values[slot.name] = self.CODECS.encode(slot.data_type, plain)
+            except EncodingError as error:
+                raise EncodingError(f"{path}: {error}") from None
         return values
 
     @classmethod

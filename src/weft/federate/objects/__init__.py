@@ -1,0 +1,1 @@
+"""Objects and interactions as a `Federate` has them."""
