@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
 import json
 import os
 import socket
@@ -23,15 +22,15 @@ from weft.console.security import ConsoleGuard, Tokens, is_loopback
 from weft.host.files.private import private
 from weft.host.settings import ConsoleSettings as ConsoleSettings
 from weft.model.errors import SettingsError
+from weft.model.extras import lacking
 from weft.model.json_types import Json, JsonObject
 
 NEEDS = ("starlette", "uvicorn", "websockets")
-INSTALL = "pip install 'weft[console]'"
 MOMENT = 1.0  # seconds that it has to end by itself
 
 
 def is_installed() -> bool:
-    return all(importlib.util.find_spec(name) is not None for name in NEEDS)
+    return not lacking(*NEEDS)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from weft.host.storage import named_place
 from weft.kernel.node.faults import trace_of
 from weft.kernel.state.federation import Federation
 from weft.model.errors import SettingsError, WeftError
+from weft.model.extras import EXTRAS, install, lacking, require
 from weft.model.json_types import JsonObject
 from weft.model.log_text import ERROR, LogText
 from weft.model.recording import Recorder
@@ -67,6 +68,8 @@ class NodeRecordings:
 
         `writer`: who makes files of batches, if not a process of its own.  `write`: in place of writing files, for tests.
         """
+        if write is None:
+            _require_record()
         self.place = named_place(directory)
         self.directory = Path(directory)
         self._uploader: Uploader | None = None
@@ -322,6 +325,28 @@ class NodeRecordings:
         if uploader is not None:
             self.closed = True
             uploader.close()
+
+
+def is_recorded(settings: Settings) -> bool:
+    """Whether runs are recorded.  By default they are where what writes files is installed; PackageMissing if it is not, and
+    somebody named a place to record to."""
+    if not settings.record.on or not lacking(*EXTRAS["record"]):
+        return settings.record.on
+    if settings.record.directory:
+        _require_record()
+    return False
+
+
+def _require_record() -> None:
+    require("recording", "record", *EXTRAS["record"])
+
+
+def recorded_words(settings: Settings) -> str:
+    """Whether and where, for people."""
+    if is_recorded(settings):
+        return f"runs recorded below {shown_place(settings.recordings)} (--no-record: not)"
+    why = f": {install('record')} (--no-record: not wanted)" if settings.record.on else ""
+    return f"runs not recorded{why}"
 
 
 def recordings_of(settings: Settings, report: Callable[[str], None], guard: Guard) -> NodeRecordings:
