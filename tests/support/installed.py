@@ -1,7 +1,7 @@
 """Is the Weft that is installed whole?  A federation in one process, one through a server, one over a mesh of two nodes.
 
 It imports nothing but Weft and needs nothing of the repository, so wheels are tried with it: by cibuildwheel, and by
-tests/test_packages.py.
+tests/test_packages.py.  Arguments: which of these (default all).
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 
 import weft
@@ -21,6 +20,10 @@ from weft._build import is_compiled
 from weft.cli.data import object_model
 
 PATIENCE = 120.0
+PYTHON = [
+    sys.executable,
+    *(["-S"] if sys.flags.no_site else []),
+]  # for processes that are to have no more than this one
 
 
 def gun(rti: str) -> None:
@@ -59,7 +62,7 @@ def in_one_process() -> None:
 
 @contextlib.contextmanager
 def serving(folder: str) -> Iterator[str]:
-    command = [sys.executable, "-m", "weft", "serve", "--port", "0", "--no-record", "--no-console"]
+    command = [*PYTHON, "-m", "weft", "serve", "--port", "0", "--no-record", "--no-console"]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
@@ -89,17 +92,19 @@ def over_a_mesh() -> None:
 
 
 def with_target(ours: str, theirs: str) -> None:
-    with subprocess.Popen([sys.executable, __file__, theirs]) as other:
+    with subprocess.Popen([*PYTHON, __file__, "--target", theirs]) as other:
         gun(ours)
         assert other.wait(PATIENCE) == 0
 
 
+TRIALS = {"process": in_one_process, "server": through_a_server, "mesh": over_a_mesh}
+
 if __name__ == "__main__":
-    if sys.argv[1:]:
-        target(sys.argv[1])
+    if sys.argv[1:2] == ["--target"]:
+        target(sys.argv[2])
         sys.exit()
-    print(f"weft-rti {version('weft-rti')} in {Path(weft.__file__).parent}")
+    print(f"weft {weft.__version__} in {Path(weft.__file__).parent}")
     print("compiled" if is_compiled() else "pure Python", "on", sys.version.split()[0])
-    for trial in (in_one_process, through_a_server, over_a_mesh):
-        trial()
-        print("works:", trial.__name__.replace("_", " "), flush=True)
+    for name in sys.argv[1:] or TRIALS:
+        TRIALS[name]()
+        print(f"works: {name}", flush=True)

@@ -141,6 +141,7 @@ def settings_from(flags: Mapping[str, object], file: str | None) -> Settings:
 
 
 async def _serve(settings: Settings, plan: NodePlan | None) -> int:
+    recording = is_recorded(settings)
     run_directory = new_run_directory(settings.serve.run_directory, "server")
     name = "server" if plan is None else plan.name
     provider = provider_of(name) if settings.serve.otel else None
@@ -154,7 +155,7 @@ async def _serve(settings: Settings, plan: NodePlan | None) -> int:
             report,
             run_directory=str(run_directory.absolute()),
             fabric=node,
-            record=is_recorded(settings),
+            record=recording,
         )
         console, consoles = console_for(settings, report, run_directory / "console.log")
         sinks: list[Callable[[WatchedCall], None]] = []
