@@ -239,14 +239,25 @@ def test_an_empty_environment_gets_a_federate_that_works(
     pure = kind == "pure Python"
     environment = _clean(WEFT_PURE="1") if pure else _clean()
     how = ["--no-build-isolation", "--no-index"] if pure else []
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", *how, "-w", tmp_path, packed]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        *how,
+        "-w",
+        str(tmp_path),
+        str(packed),
+    ]
     subprocess.run(command, check=True, timeout=7000, env=environment, cwd=tmp_path)
     (wheel,) = tmp_path.glob("weft_rti-*.whl")
     assert ("py3-none-any" in wheel.name) is pure
     python, size = _installed(tmp_path / "empty", str(wheel), *(["--no-index"] if pure else []))
     trial = shutil.copy(installed.__file__, tmp_path)
     done = subprocess.run(
-        [python, "-I", trial],
+        [str(python), "-I", str(trial)],
         cwd=tmp_path,
         env=_clean(),
         capture_output=True,

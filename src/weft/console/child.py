@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from weft.console.security import ConsoleGuard, Tokens, is_loopback
+from weft.host import system
 from weft.host.files.private import private
 from weft.host.settings import ConsoleSettings as ConsoleSettings
 from weft.model.errors import SettingsError
@@ -99,7 +100,10 @@ class ConsoleChild:
         ]
 
     async def start(self, nodes: Sequence[Mapping[str, Json]], recordings: str) -> None:
-        start = asdict(start_of(self._settings, self.guard, recordings, nodes, self._socket.fileno()))
+        fd = self._socket.fileno() if system.HANDED_SOCKETS else -1
+        start = asdict(start_of(self._settings, self.guard, recordings, nodes, fd))
+        if fd < 0:
+            self._socket.close()
         try:
             self._process = await self._spawn()
         except OSError as error:
@@ -121,7 +125,7 @@ class ConsoleChild:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=errors,
-                pass_fds=(self._socket.fileno(),),
+                pass_fds=(self._socket.fileno(),) if system.HANDED_SOCKETS else (),
                 start_new_session=True,  # Ctrl-C is for whoever started it
             )
 

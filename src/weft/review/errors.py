@@ -6,7 +6,6 @@ import re
 
 from weft.model.errors import ReviewError as ReviewError
 
-
 PACKAGE = "`weft package -o weft-package.tar.gz` makes an archive with all of it, and --package weft-package.tar.gz uses it"
 
 _OF_WORKERS = {

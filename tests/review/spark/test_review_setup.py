@@ -59,7 +59,10 @@ def test_the_packaged_java_runs() -> None:
 
 def test_without_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("weft.model.extras.find_spec", lambda name: None)
-    with pytest.raises(PackageMissing, match=r"needs pyspark and pandas, not installed here: pip install 'weft-rti\[review\]'"):
+    with pytest.raises(
+        PackageMissing,
+        match=r"needs pyspark and pandas, not installed here: pip install 'weft-rti\[review\]'",
+    ):
         session.require_pyspark()
 
 

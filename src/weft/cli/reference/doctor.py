@@ -128,9 +128,10 @@ def _federation() -> Diagnosis:
 
 def _preemption() -> Diagnosis:
     """What a preemptive dispatcher of the event channel can promise here."""
+    from weft.host import system
     from weft.host.dispatch import realtime_standing
 
-    if not sys.platform.startswith("linux"):
+    if not system.FORKED_WORKERS:
         return Diagnosis("note", "not here: consumers by priority in processes need Linux")
     if realtime_standing().fifo:
         return Diagnosis("ok", "SCHED_FIFO is allowed: an urgent consumer interrupts others at once")

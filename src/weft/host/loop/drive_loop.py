@@ -15,6 +15,8 @@ from collections.abc import Callable
 from contextvars import Context
 from typing import TYPE_CHECKING, Protocol, TypeVarTuple
 
+from weft.host import system
+
 if TYPE_CHECKING:
     from weft.host.loop.drive import Drive
 
@@ -28,7 +30,7 @@ class LoopTimer(Protocol):
     _when: float
 
 
-class Selector(selectors.DefaultSelector):
+class Selector(selectors.DefaultSelector if system.EPOLL else selectors.SelectSelector):  # type: ignore[misc]
     """Gives up the mutex while it waits, and waits no longer than the driver may."""
 
     def __init__(self, drive: Drive) -> None:
@@ -74,9 +76,10 @@ class DrivenLoop(asyncio.SelectorEventLoop):
 
     def epoll(self) -> select.epoll | None:
         """The system's own selector, where that is epoll; else None."""
-        is_epoll = isinstance(self._selector, getattr(selectors, "EpollSelector", ()))
-        found: select.epoll = self._selector._selector  # type: ignore[attr-defined]
-        return found if is_epoll else None
+        if not system.EPOLL:
+            return None
+        found: select.epoll = self._selector._selector
+        return found
 
     def handle_all(self) -> None:
         """Wait for connections, until the next timer, and handle at once what they bring."""

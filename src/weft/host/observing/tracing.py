@@ -52,7 +52,7 @@ def span_sink(provider: TracerProvider, node: str, version: str) -> Callable[[Wa
 
 
 def provider_of(node: str, environment: Mapping[str, str] = os.environ) -> TracerProvider:
-    """The provider that is set up already, or one as the environment says; raises SettingsError (PackageMissing) with what to do."""
+    """The provider that is set up already, or one as the environment says; raises PackageMissing or SettingsError."""
     require("--otel (serve.otel)", "otel", "opentelemetry.sdk", otherwise="leave it out")
     from opentelemetry import trace
     from opentelemetry.sdk.resources import Resource

@@ -16,8 +16,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
+from weft.host.files.locks import Held
 from weft.host.recording.run_writer import RunWriter
 from weft.host.recording.writers import ProcessWriter, Writer
 from weft.host.settings import Settings
@@ -73,7 +74,7 @@ class NodeRecordings:
         self.place = named_place(directory)
         self.directory = Path(directory)
         self._uploader: Uploader | None = None
-        self._hold: Callable[[Path], IO[bytes]] | None = None
+        self._hold: Callable[[Path], Held] | None = None
         if self.place.local is None:
             self._begin_uploading(Path(spool) if spool else None, report, keep_spool, upload_seconds)
         self.runs: list[RunWriter] = []
