@@ -23,7 +23,9 @@ from weft.model.extras import DISTRIBUTION, EXTRAS, install, lacking, require, t
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 IMPORTED_AS = {"pillow": "PIL", "protobuf": "google.protobuf", "opentelemetry-sdk": "opentelemetry.sdk"}
-LIGHT = 15_000_000  # bytes that a federate's install may have
+LIGHT = (
+    15 << 20
+)  # bytes that a federate's install may have, without what Python keeps of what it has compiled to bytecode
 
 SAID = {
     "serve --record r": "weft: recording needs numpy and pyarrow, not installed here: pip install 'weft-rti[record]'",
@@ -213,7 +215,16 @@ def _installed(home: Path, *what: str) -> tuple[Path, int]:
     subprocess.run([sys.executable, "-m", "venv", home], check=True, timeout=300)
     python = home / "bin" / "python"
     before = set(home.rglob("*"))
-    pip = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check", *what]
+    pip = [
+        str(python),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-compile",
+        "--disable-pip-version-check",
+        *what,
+    ]
     subprocess.run(pip, check=True, timeout=3600, cwd=home, env=_clean())
     new = [one for one in set(home.rglob("*")) - before if one.is_file() and one.suffix != ".pyc"]
     return python, sum(one.stat().st_size for one in new)
@@ -255,9 +266,9 @@ def test_an_empty_environment_gets_a_federate_that_works(
     (wheel,) = tmp_path.glob("weft_rti-*.whl")
     assert ("py3-none-any" in wheel.name) is pure
     python, size = _installed(tmp_path / "empty", str(wheel), *(["--no-index"] if pure else []))
-    trial = shutil.copy(installed.__file__, tmp_path)
+    trial = str(shutil.copy(installed.__file__, tmp_path))
     done = subprocess.run(
-        [str(python), "-I", str(trial)],
+        [str(python), "-I", trial],
         cwd=tmp_path,
         env=_clean(),
         capture_output=True,

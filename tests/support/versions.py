@@ -33,7 +33,6 @@ PACKAGES = (
 )
 """In the versions of requirements/dev.txt."""
 CHOSEN = (
-    "tests/test_public_surface.py",
     "tests/fom",
     "tests/kernel/time",
     "tests/ordering",

@@ -17,13 +17,13 @@ from weft.host import system
 from weft.host.files.private import private
 
 
-class Held(Protocol):
+class FileLock(Protocol):
     """A lock, until it is closed."""
 
     def close(self) -> None: ...
 
 
-def share(path: Path) -> Held | None:
+def share(path: Path) -> FileLock | None:
     """Wait for nobody to have it alone, and hold it with others; None if the file was removed meanwhile."""
     if not system.FILE_LOCKS:
         return _share_by_sqlite(path)
@@ -55,7 +55,7 @@ def claimed(path: Path) -> Iterator[bool]:
         yield mine
 
 
-def _share_by_sqlite(path: Path) -> Held | None:
+def _share_by_sqlite(path: Path) -> FileLock | None:
     held = _connection(path, timeout=3600.0)
     held.execute("BEGIN")
     held.execute("SELECT count(*) FROM sqlite_master")  # whoever reads shares, until the transaction ends

@@ -18,7 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.host.files.locks import Held
+from weft.host.files.locks import FileLock
 from weft.host.recording.run_writer import RunWriter
 from weft.host.recording.writers import ProcessWriter, Writer
 from weft.host.settings import Settings
@@ -74,7 +74,7 @@ class NodeRecordings:
         self.place = named_place(directory)
         self.directory = Path(directory)
         self._uploader: Uploader | None = None
-        self._hold: Callable[[Path], Held] | None = None
+        self._hold: Callable[[Path], FileLock] | None = None
         if self.place.local is None:
             self._begin_uploading(Path(spool) if spool else None, report, keep_spool, upload_seconds)
         self.runs: list[RunWriter] = []

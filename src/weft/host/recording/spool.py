@@ -25,7 +25,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from weft.host.files.locks import Held, claimed, share
+from weft.host.files.locks import FileLock, claimed, share
 from weft.host.files.private import make_private, private
 from weft.host.recording.files import IDLE, RUN_FILE, RecordingError, read_json, write_json
 from weft.host.storage import Place, named_place
@@ -157,7 +157,7 @@ class Notes:
 # Locks
 
 
-def hold(run: Path) -> Held:
+def hold(run: Path) -> FileLock:
     """A run in which this process writes stays, until what is returned is closed; it is made if it had gone."""
     while True:
         make_private(run)
