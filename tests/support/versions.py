@@ -17,6 +17,7 @@ import sys
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import IO
 
 ROOT = Path(__file__).resolve().parents[2]
 UV = shutil.which("uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])) or "uv"
@@ -88,11 +89,10 @@ def say(text: str) -> None:
     print(f"weft: {text}", flush=True)
 
 
-def run(command: Sequence[object], **environment: str) -> int:
+def run(command: Sequence[object], log: IO[str] | None = None, **environment: str) -> int:
     wanted = {name: value for name, value in os.environ.items() if name not in ("WEFT_PURE", "PYTHONPATH")}
-    return subprocess.run(
-        [*map(str, command)], cwd=ROOT, env={**wanted, **environment}, check=False
-    ).returncode
+    words, wanted = [*map(str, command)], {**wanted, **environment}
+    return subprocess.run(words, cwd=ROOT, env=wanted, stdout=log, stderr=log, check=False).returncode
 
 
 def set_up(version: str, python: str) -> Path | None:
@@ -108,8 +108,10 @@ def set_up(version: str, python: str) -> Path | None:
         return None
     shutil.rmtree(home / "dist", ignore_errors=True)
     packing = f"import setuptools.build_meta as made; made.build_sdist({str(home / 'dist')!r})"
-    if run((inside, "-W", "ignore", "-c", packing), PYTHONWARNINGS="ignore"):
-        return None
+    with (home / "packing.log").open("w") as log:  # each file has its line
+        if run((inside, "-c", packing), log):
+            say(f"{version}: no source distribution could be made; {log.name} says why")
+            return None
     (packed,) = (home / "dist").iterdir()
     if run((*install, "--no-deps", "--no-build-isolation", "--reinstall-package", "weft-rti", packed)):
         return None
