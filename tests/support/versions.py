@@ -129,7 +129,7 @@ def test(version: str, python: Path, tests: Sequence[str]) -> list[str]:
             continue
         say(f"{version}, {kind}")
         command = (python, "-m", "pytest", "-q", "-m", "not soak and not over_nodes", *tests)
-        if run(command, **environment):
+        if run(command, None, **environment):
             failed.append(f"{version} {kind}")
     return failed
 

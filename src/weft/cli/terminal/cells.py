@@ -1,6 +1,6 @@
 """How many cells of a terminal a text takes: wide letters and pictures two, accents that stand on another letter none.
 
-Where rich is installed it is rich that counts, since it draws `weft top`; it also knows pictures that are made of several letters.
+Where rich is installed it is rich that counts, since it draws `weft top`, and knows pictures made of several letters.
 """
 
 from __future__ import annotations
