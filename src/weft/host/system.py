@@ -6,7 +6,7 @@ For each there is a portable form, which does the same, and a test that forces i
     EPOLL            Linux            a node's loop asks it itself (`host.loop`)     asyncio's selector, by `select`
     SOCKET_NAPS      Linux, 64 bits   a socket that wakes its reader (`streams`)     a look before each read
     SHARED_MEMORY    Linux            rows for the process that writes (`writers`)   a pipe
-    HANDED_SOCKETS   POSIX            the console's, opened by its parent            the child opens it again
+    HANDED_SOCKETS   POSIX            the console's, opened by its parent            the child opens it, a moment later
     FILE_LOCKS       POSIX            who writes to a spool (`files.locks`)          SQLite's locks
     FORKED_WORKERS   Linux            consumers in processes (`Preemptive`)          none: it says which dispatcher to take
     REALTIME         Linux            SCHED_FIFO (`dispatch.standing`)               niceness, or nothing
