@@ -24,7 +24,7 @@ HOT = [line.split("#")[0].strip() for line in (ROOT / "hot_modules.txt").read_te
 
 LIBRT = "librt>=0.16"  # compiled modules read and write bytes by it; pure Python does without
 SMALL = ["-g0", "-fno-asynchronous-unwind-tables", "-falign-jumps=1", "-falign-loops=1", "-falign-labels=1"]
-"""Of wheels, which others install and nobody debugs: half the size.  What is aligned here are calls between, not loops of numbers."""
+"""Of wheels, which others install and nobody debugs: half the size."""
 SMALL_LINKED = ["-Wl,-s", "-Wl,-z,noseparate-code", "-Wl,--gc-sections"]
 BUILDS_NOTHING = {"egg_info", "dist_info", "sdist"}  # commands that ask only for what the package is
 
