@@ -9,9 +9,9 @@ FETCHED := about 700 MB
 UV_SAYS = quiet=--quiet; if test -t 1 && test -t 2; then quiet=; fi;
 HOT := $(shell sed 's/\#.*//' hot_modules.txt)
 
-.PHONY: help setup build browser demo test check soak bench docs format lock clean
+.PHONY: help setup build browser demo test test-versions check soak bench docs format lock clean
 help: ## show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 15
 
 $(VENV)/.ready: requirements/uv.txt requirements/dev.txt pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "missing: $(PYTHON); install Python 3.11 or newer, or say make PYTHON=/path/to/python"; exit 1; }
@@ -21,6 +21,7 @@ $(VENV)/.ready: requirements/uv.txt requirements/dev.txt pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
 	@$(UV_SAYS) $(BIN)/uv pip install $$quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	@$(BIN)/uv pip uninstall --quiet --python $(BIN)/python weft 2>/dev/null || true  # as this project was called once
 	@WEFT_PURE=1 $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@echo "weft: $(VENV) is ready"
 	@touch $@
@@ -61,6 +62,9 @@ test: build browser ## run all tests
 	$(BIN)/pytest -n 3 --dist loadgroup -m "not soak"
 	WEFT_PURE=1 $(BIN)/pytest -n 2 -m "not soak and not over_nodes" tests/kernel tests/federate tests/host/recording/test_recorder_fate.py tests/host/event_channel/test_channel_datagrams.py
 
+test-versions: setup ## a chosen part of the tests on Python 3.11, 3.12 and 3.13, as far as they are here, compiled and pure
+	$(BIN)/python tests/support/versions.py $(VERSIONS)
+
 check: build ## ruff, mypy --strict, import-linter, the public surface, the figures of the house, the site
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -93,4 +97,4 @@ lock: setup ## write requirements/*.txt anew
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --upgrade --custom-compile-command "make lock" -o requirements/dev.txt requirements/dev.in
 
 clean: ## remove what the commands above made
-	rm -rf $(VENV) build src/*.egg-info src/*.so src/weft/*/*.so src/weft/*/*/*.so
+	rm -rf $(VENV) $(VENV)-3.* build src/*.egg-info src/*.so src/weft/*/*.so src/weft/*/*/*.so

@@ -11,6 +11,7 @@ import shutil
 import sys
 import sysconfig
 from concurrent.futures import Future, ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,12 @@ from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 HOT = [line.split("#")[0].strip() for line in (ROOT / "hot_modules.txt").read_text().splitlines()]
+
+LIBRT = "librt>=0.16"  # compiled modules read and write bytes by it; pure Python does without
+SMALL = ["-g0", "-fno-asynchronous-unwind-tables", "-falign-jumps=1", "-falign-loops=1", "-falign-labels=1"]
+"""Of wheels, which others install and nobody debugs: half the size."""
+SMALL_LINKED = ["-Wl,-s", "-Wl,-z,noseparate-code", "-Wl,--gc-sections"]
+BUILDS_NOTHING = {"egg_info", "dist_info", "sdist"}  # commands that ask only for what the package is
 
 
 def say(text: str) -> None:
@@ -38,6 +45,9 @@ class OptionalBuild(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         """The C files of one extension on all cores: setuptools itself compiles them one after the other."""
+        if not self.inplace and sys.platform == "linux":
+            ext.extra_compile_args = [*ext.extra_compile_args, *SMALL]
+            ext.extra_link_args = [*ext.extra_link_args, *SMALL_LINKED]
         one_file = self.compiler._compile
         with ThreadPoolExecutor(os.cpu_count()) as workers:
             begun: list[Future[None]] = []
@@ -84,19 +94,26 @@ class BuildWithBenchmarks(build_py):
         self.package_data = {**self.package_data, "weft_benchmarks": ["*.c", "*.cpp"]}
 
 
-def extensions() -> list[Extension]:
+def why_pure() -> str:
+    """Empty if there is all that it takes to compile."""
     if os.environ.get("WEFT_PURE"):
-        say("going on in pure Python, as WEFT_PURE asks")
-        return []
+        return "going on in pure Python, as WEFT_PURE asks"
     compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
     if not any(map(shutil.which, (compiler, "cc", "gcc", "clang"))):
-        say(f"going on in pure Python: no C compiler ({compiler}) found")
+        return f"going on in pure Python: no C compiler ({compiler}) found"
+    if find_spec("mypyc") is None:
+        return "going on in pure Python: mypyc is not installed"
+    return ""
+
+
+def extensions() -> list[Extension]:
+    if BUILDS_NOTHING.intersection(sys.argv):  # each takes mypyc a minute to read
         return []
-    try:
-        from mypyc.build import mypycify
-    except ImportError:
-        say("going on in pure Python: mypyc is not installed")
+    if why := why_pure():
+        say(why)
         return []
+    from mypyc.build import mypycify
+
     os.chdir(ROOT)
     modules = [name for name in HOT if name]
     try:
@@ -112,4 +129,8 @@ def extensions() -> list[Extension]:
     return found
 
 
-setup(ext_modules=extensions(), cmdclass={"build_ext": OptionalBuild, "build_py": BuildWithBenchmarks})
+setup(
+    ext_modules=extensions(),
+    install_requires=[] if why_pure() else [LIBRT],
+    cmdclass={"build_ext": OptionalBuild, "build_py": BuildWithBenchmarks},
+)

@@ -26,6 +26,7 @@ from support.document_fragments import FRAGMENTS
 from support.documents import RUNNABLE, Block, blocks, check_command, follow, free_port, serving, ways
 
 ROOT = documents.ROOT
+INDEX = "no index has it yet: soak, tests/test_packages.py installs its wheel and its source distribution"
 SPARK = "Spark takes its time: soak, test_the_tutorial_to_its_end; tests/review has the same commands"
 
 FOLLOWED: dict[str, tuple[str, ...]] = {
@@ -78,6 +79,8 @@ SERVER = ("docs/how-to/serving.md", "weft serve")
 RECORDED = "docs/how-to/recording.md"
 
 LEFT_OUT: dict[tuple[str, str], str] = {
+    ("README.md", "pip install weft-rti          # a federate; 'weft-rti[all]' for everything"): INDEX,
+    ("docs/tutorials/start.md", "python3 -m venv simulation && source simulation/bin/activate"): INDEX,
     ("README.md", "make demo"): "a fresh clone: soak, tests/test_first_minutes.py; `make test` is this suite",
     (
         "docs/tutorials/start.md",

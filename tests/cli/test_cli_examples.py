@@ -274,7 +274,8 @@ def test_a_long_example(command: str, home: Path, tmp_path: Path) -> None:
         record_a_run()
         main(["review", "runs"])
     if command.startswith("weft tune") and "--out" not in command:
-        (home / "domains.toml").unlink()  # which is written by hand, and so would not be replaced
+        for written in ("domains.toml", "schedule.toml"):  # by hand, and so they would not be replaced
+            (home / written).unlink()
     path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
     running = subprocess.Popen(
         ["bash", "-c", command], cwd=home, env={**os.environ, "PATH": path}, text=True, start_new_session=True,

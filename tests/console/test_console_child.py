@@ -144,7 +144,7 @@ def test_without_the_extra_the_greeting_says_how_to_get_it(
     monkeypatch.setattr(child, "NEEDS", ("starlette", "no_such_package"))
     console, said = console_for(Settings(), print, tmp_path / "log")
     assert console is None
-    assert "pip install 'weft[console]'" in said[0]
+    assert "pip install 'weft-rti[console]'" in said[0]
     assert main(["console", "127.0.0.1"]) == 2
     assert console_for(Settings(console=ConsoleSettings(on=False)), print, tmp_path / "log") == (None, ())
 

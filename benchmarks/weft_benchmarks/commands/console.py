@@ -7,8 +7,8 @@ import json
 from typing import Any
 
 from weft.cli.arguments import whole
-from weft.console.child import INSTALL, is_installed
-from weft.model.errors import SettingsError
+from weft.console.child import NEEDS
+from weft.model.extras import require
 from weft_benchmarks import console
 from weft_benchmarks.commands.fedpro import medians
 from weft_benchmarks.runner import COMPILED, PURE, can_run_compiled, load, say
@@ -29,8 +29,7 @@ def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if not is_installed():
-        raise SettingsError(f"the console needs packages that are not installed: {INSTALL}")
+    require("the console", "console", *NEEDS)
     results = measure(arguments.repeats, arguments.pure)
     print(json.dumps(results, indent=2) if arguments.json else as_text(results))
     return 0

@@ -14,6 +14,7 @@ from typing import NoReturn
 import weft
 from weft.cli.examples import add_examples, parsers
 from weft.model.errors import WeftError
+from weft.model.extras import told
 
 _ROOMS = {
     "operate": ("demo", "serve", "run", "console", "steer", "journal", "passwd"),
@@ -116,6 +117,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code
     except WeftError as error:
         print(f"weft: {error}", file=sys.stderr)
+        return 2
+    except ImportError as error:
+        missing = told(error)
+        if missing is None:
+            raise
+        print(f"weft: {missing}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("weft: interrupted", file=sys.stderr)

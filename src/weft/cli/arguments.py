@@ -217,7 +217,7 @@ def add_log(parser: argparse.ArgumentParser, shown: str = "") -> None:
     parser.add_argument(
         "--otel",
         action="store_true",
-        help="spans of calls for OpenTelemetry (docs/how-to/logs.md); needs weft[otel]",
+        help="spans of calls for OpenTelemetry (docs/how-to/logs.md); needs weft-rti[otel]",
     )
 
 

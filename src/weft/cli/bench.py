@@ -14,6 +14,7 @@ from pathlib import Path
 
 from weft.cli.arguments import Commands
 from weft.model.errors import WeftError
+from weft.model.extras import EXTRAS, lacking, require
 
 PACKAGE = "weft_benchmarks"
 _CHECKOUT = Path(__file__).resolve().parents[3] / "benchmarks"
@@ -21,7 +22,7 @@ _CHECKOUT = Path(__file__).resolve().parents[3] / "benchmarks"
 
 def register(commands: Commands) -> None:
     parser = commands.add_parser("bench", help="measure, with the floor in the same run")
-    if not find_benchmarks():
+    if lacking(*EXTRAS["record"]) or not find_benchmarks():
         parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
         parser.set_defaults(func=say_what_is_missing)
         return
@@ -40,6 +41,7 @@ def find_benchmarks(checkout: Path = _CHECKOUT) -> bool:
 
 
 def say_what_is_missing(arguments: argparse.Namespace) -> int:
+    require("weft bench", "record", *EXTRAS["record"])
     raise WeftError(
         f"the benchmarks are not installed: there is no package {PACKAGE}, and no folder {_CHECKOUT}; "
         "run `weft bench` in a checkout of the repository, or install Weft from a wheel"

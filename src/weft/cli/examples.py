@@ -204,7 +204,7 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
     ),
     "weft bench record": _bench("record", "--repeats 1", "--no-pure --repeats 1 --json"),
     "weft bench review": _bench("review", "--rows 100000", "--rows 10000 --no-skew --no-duckdb --json"),
-    "weft bench stopped": _bench("stopped", "", "--no-pure --receivers 1 --repeats 1 --json"),
+    "weft bench stopped": _bench("stopped", "", "--no-pure --federates 1 --repeats 1 --json"),
     "weft bench tso": _bench("tso", "--no-growth", "--federates 2 --steps 100 --no-growth --repeats 1"),
     "weft doctor": _examples("weft doctor", "weft doctor --json"),
     "weft completion": _examples("weft completion bash", "weft completion zsh > _weft"),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
 import json
 import os
 import socket
@@ -20,18 +19,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from weft.console.security import ConsoleGuard, Tokens, is_loopback
+from weft.host import system
 from weft.host.files.private import private
 from weft.host.settings import ConsoleSettings as ConsoleSettings
 from weft.model.errors import SettingsError
+from weft.model.extras import lacking
 from weft.model.json_types import Json, JsonObject
 
 NEEDS = ("starlette", "uvicorn", "websockets")
-INSTALL = "pip install 'weft[console]'"
 MOMENT = 1.0  # seconds that it has to end by itself
 
 
 def is_installed() -> bool:
-    return all(importlib.util.find_spec(name) is not None for name in NEEDS)
+    return not lacking(*NEEDS)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,10 @@ class ConsoleChild:
         ]
 
     async def start(self, nodes: Sequence[Mapping[str, Json]], recordings: str) -> None:
-        start = asdict(start_of(self._settings, self.guard, recordings, nodes, self._socket.fileno()))
+        fd = self._socket.fileno() if system.HANDED_SOCKETS else -1
+        start = asdict(start_of(self._settings, self.guard, recordings, nodes, fd))
+        if fd < 0:
+            self._socket.close()
         try:
             self._process = await self._spawn()
         except OSError as error:
@@ -122,7 +125,7 @@ class ConsoleChild:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=errors,
-                pass_fds=(self._socket.fileno(),),
+                pass_fds=(self._socket.fileno(),) if system.HANDED_SOCKETS else (),
                 start_new_session=True,  # Ctrl-C is for whoever started it
             )
 

@@ -82,7 +82,7 @@ def main() -> int:
     if not first:
         return 0
     start = ConsoleStart(**json.loads(first))
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, AttributeError):
         os.nice(NICE)
     listening = (
         socket.socket(fileno=start.fd) if start.fd >= 0 else socket.create_server((start.host, start.port))

@@ -8,6 +8,8 @@ from __future__ import annotations
 import ctypes
 from typing import Final
 
+from weft.host import system
+
 _WORTH_IT: Final = 4 << 20  # bytes
 
 
@@ -36,6 +38,8 @@ class Peak:
 
 def give_back() -> None:
     """Where the C library can: glibc."""
+    if not system.ALLOCATOR:
+        return
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

@@ -25,6 +25,8 @@ def is_alive(process: ProcessInfo) -> bool | None:
     pid = process.get("pid")
     if not isinstance(pid, int) or process.get("host") != socket.gethostname():
         return None
+    if os.name != "posix":
+        return None  # to ask would end it
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -33,6 +33,10 @@ class SettingsError(WeftError):
     """A setting, a flag or a settings file is at fault; the message names it.  Correct it there."""
 
 
+class PackageMissing(SettingsError, ImportError):
+    """What was asked for needs a package that is not installed here.  The message says which `pip install` brings it."""
+
+
 class DomainsError(_Placed, SettingsError):
     """A domains file is at fault; `place` is `file` or `file:line`.  `weft domains check` says all, with a repair."""
 
@@ -57,6 +61,10 @@ class AdmissionRefused(ChannelError):
 
 class ScheduleError(_Placed, SettingsError):
     """A schedule cannot be made, or its file is at fault.  Correct it at `place`, `file` or `file:line`."""
+
+
+class ReviewError(WeftError):
+    """A run cannot be reviewed here: something is missing or wrong.  The message says what, and what to do."""
 
 
 class OrderingError(WeftError):

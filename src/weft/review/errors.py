@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import re
 
-from weft.model.errors import WeftError
-
-
-class ReviewError(WeftError):
-    """A run cannot be reviewed here; the message says what is missing or wrong, and what to do."""
-
+from weft.model.errors import ReviewError as ReviewError
 
 PACKAGE = "`weft package -o weft-package.tar.gz` makes an archive with all of it, and --package weft-package.tar.gz uses it"
 

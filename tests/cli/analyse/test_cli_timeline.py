@@ -90,7 +90,7 @@ def test_a_png(run: Path, capsys: Capture) -> None:
 def test_a_png_without_pillow(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is optional: the error says how to get it, and what goes without."""
     monkeypatch.setitem(sys.modules, "PIL", None)
-    assert "pip install 'weft[plot]', or let the name of the file end with .html" in said(
+    assert "pip install 'weft-rti[plot]', or let the name of the file end with .html" in said(
         run, "--out", "a.png"
     )
 

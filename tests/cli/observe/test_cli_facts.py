@@ -11,6 +11,7 @@ from rich.cells import cell_len
 
 from weft.cli.observe.status import as_data, texts
 from weft.cli.observe.top_view import SORTS, TopView, frame
+from weft.cli.terminal import cells
 from weft.cli.terminal.facts import NOBODY, SurveyAnswer, blocks, picture_of, survey_of_status, troubles
 from weft.cli.terminal.facts_lines import amount, clean, fit, headline, lasting, status_lines, strategy_texts
 from weft.console.surveys import AdaptationFacts, FederationFacts, SurveyPicture
@@ -322,3 +323,11 @@ def test_what_the_strategy_of_data_distribution_does() -> None:
     assert strategy_texts({"federates": {}, "strategy_fault": "strategy 'X' raised"}) == [
         "strategy 'X' raised"
     ]
+
+
+def test_cells_are_counted_as_terminals_do() -> None:
+    """Also where rich is not: letters, wide ones, those without a cell of their own."""
+    for text in ("Tug", "Größe", "e\u0301te\u0301", "船と港", "부산항", "🚢 at sea", "ａｂ", "नमस्ते"[:2], ""):
+        assert cells.plain_cell_len(text) == cell_len(text), text
+        for size in range(cells.plain_cell_len(text) + 3):
+            assert cells.plain_cell_len(cells.plain_set_cell_size(text, size)) == size, (text, size)

@@ -346,5 +346,5 @@ def test_without_it_nothing_is_imported() -> None:
     done = subprocess.run(
         [sys.executable, "-c", probe], capture_output=True, text=True, check=True, env=dict(os.environ)
     )
-    assert done.stdout.startswith("SettingsError OpenTelemetry is not installed")
-    assert "weft[otel]" in done.stdout
+    assert done.stdout.startswith("PackageMissing --otel (serve.otel) needs opentelemetry")
+    assert "weft-rti[otel]" in done.stdout

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from weft.model.errors import PackageMissing
 from weft.review import ReviewError
 from weft.review.spark import java, session
 
@@ -37,7 +38,7 @@ def test_java_home_comes_first_and_the_launcher_drops_the_module(tmp_path: Path)
 def test_an_old_java_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_java(tmp_path / "old", "java.base@11.0.2\\n")
     monkeypatch.setattr(java, "_packaged", lambda: None)
-    with pytest.raises(ReviewError, match=r"is Java 11\).*pip install 'weft\[review\]'"):
+    with pytest.raises(ReviewError, match=r"is Java 11\).*pip install 'weft-rti\[review\]'"):
         java.java_home({"JAVA_HOME": str(tmp_path / "old"), "PATH": ""})
 
 
@@ -57,8 +58,11 @@ def test_the_packaged_java_runs() -> None:
 
 
 def test_without_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ReviewError, match=r"pyspark is missing: pip install 'weft\[review\]'"):
+    monkeypatch.setattr("weft.model.extras.find_spec", lambda name: None)
+    with pytest.raises(
+        PackageMissing,
+        match=r"needs pyspark and pandas, not installed here: pip install 'weft-rti\[review\]'",
+    ):
         session.require_pyspark()
 
 

@@ -7,6 +7,7 @@ import argparse
 from weft.cli.analyse.sql import add_lake
 from weft.cli.arguments import Commands, add_command, real
 from weft.host.storage import place_of
+from weft.model.extras import EXTRAS, require
 
 GRACE_MINUTES = 60.0
 
@@ -26,6 +27,7 @@ def register(commands: Commands) -> None:
 
 
 def compact(arguments: argparse.Namespace) -> int:
+    require("weft lake", "lake", *EXTRAS["record"])
     from weft.review.lake.delta import open_lake
 
     place = place_of(arguments.lake)

@@ -12,6 +12,7 @@ from weft.cli.arguments import Commands, add_master, cluster_of, say
 from weft.cli.terminal.facts_lines import clean
 from weft.host.recording.files import DEFAULT_DIRECTORY
 from weft.host.storage import place_of
+from weft.model.extras import EXTRAS, require
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,6 +56,7 @@ def add_lake(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    require("weft sql", "lake", *EXTRAS["record"])
     from weft.review.query.engines import opened
 
     if arguments.query is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
-from weft.model.errors import SettingsError
+from weft.model.extras import require
 from weft.recorder.timeline import Picture, look
 from weft.recorder.timeline.figures import Table
 from weft.recorder.timeline.layout import LaxityRow, TimeAxis
@@ -22,12 +22,9 @@ LINE = 20
 
 
 def png(picture: Picture) -> bytes:
-    try:
-        from PIL import Image, ImageDraw
-    except ImportError:
-        raise SettingsError(
-            "a PNG needs Pillow, which is not installed: pip install 'weft[plot]', or let the name of the file end with .html"
-        ) from None
+    require("a PNG", "plot", "PIL", otherwise="let the name of the file end with .html")
+    from PIL import Image, ImageDraw
+
     height = _Sheet(None).draw(picture)  # once without a pen, to know how long it gets
     image = Image.new("RGB", (WIDTH * SCALE, round(height) * SCALE), LIGHT["back"])
     _Sheet(ImageDraw.Draw(image)).draw(picture)

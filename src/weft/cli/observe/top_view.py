@@ -6,8 +6,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from rich.cells import cell_len
-
+from weft.cli.terminal.cells import cell_len
 from weft.cli.terminal.facts import blocks
 from weft.cli.terminal.facts_lines import (
     ScreenLine,

@@ -11,11 +11,12 @@ from pathlib import Path
 from weft.cli.arguments import Commands, add_operator_key, add_server, servers_of, whole
 from weft.cli.operate.run_nodes import Child
 from weft.cli.terminal.asking import NodeAccess, advice, ask_all
-from weft.console.child import INSTALL, ConsoleChild, guard_of, is_installed, listen, start_of
+from weft.console.child import NEEDS, ConsoleChild, guard_of, is_installed, listen, start_of
 from weft.host.operator_keys import key_of_run, read_key
 from weft.host.recording.files import DEFAULT_DIRECTORY
 from weft.host.settings import Settings, load_settings
-from weft.model.errors import ConnectionFailed, SettingsError
+from weft.model.errors import ConnectionFailed
+from weft.model.extras import install, require
 
 
 def register(commands: Commands) -> None:
@@ -42,8 +43,7 @@ def register(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if not is_installed():
-        raise SettingsError(f"the console needs packages that are not installed: {INSTALL}")
+    require("the console", "console", *NEEDS)
     from weft.console.process import report_to, serve
 
     flags = {
@@ -89,7 +89,7 @@ def console_for(
     if not settings.console.on:
         return None, ()
     if not is_installed():
-        return None, [f"  console   not installed: {INSTALL} (--no-console: not wanted)"]
+        return None, [f"  console   not installed: {install('console')} (--no-console: not wanted)"]
     child = ConsoleChild(settings.console, report, log)
     return child, child.greeting
 

@@ -25,6 +25,7 @@ from weft.cli.data import object_model
 from weft.cli.operate import demo_nodes
 from weft.cli.operate.demo_review import review_flights
 from weft.model.errors import SettingsError
+from weft.model.extras import EXTRAS, install, lacking
 
 FEDERATION = "Range"
 PATIENCE = 24 * 3600.0  # the aircraft may fly for long; a federate that fails is not waited for
@@ -74,16 +75,27 @@ def run(arguments: argparse.Namespace) -> int:
         f"The aircraft moves every {arguments.step_ms:g} ms and fires every {arguments.fire_every} steps, "
         f"{arguments.steps} steps in all.\n"
     )
-    recordings = None if arguments.no_record else node.record(arguments.record or "runs")
+    directory = recorded_in(arguments)
+    recordings = None if directory is None else node.record(directory)
     play(story, node, arguments.steps, arguments.step_ms / 1000, arguments.fire_every)
     node.stop_recording()
     code = conclude(story, arguments.steps, arguments.fire_every)
     for folder in [] if recordings is None else recordings.folders:
         print(f"Recorded in {folder}; `weft runs` lists what is recorded.")
-    folders = fly_over_nodes(None if arguments.no_record else arguments.record or "runs")
+    folders = fly_over_nodes(directory)
     if len(folders) == len(demo_nodes.ORDERS) and not arguments.no_review:
         code = max(code, review_flights(folders))
     return code
+
+
+def recorded_in(arguments: argparse.Namespace) -> str | None:
+    """The folder; none also where the packages are missing and nobody asked for it, which is then said."""
+    if arguments.no_record:
+        return None
+    if not arguments.record and lacking(*EXTRAS["record"]):
+        print(f"Not recorded, and so not reviewed: {install('review')}\n")
+        return None
+    return str(arguments.record or "runs")
 
 
 def fly_over_nodes(directory: str | None) -> dict[str, Path]:

@@ -41,7 +41,7 @@ from weft.cli.operate.running.reading import is_federation_file
 from weft.cli.operate.running.run import run_federation_file
 from weft.cli.operate.serve import new_run_directory, settings_from, stopped_by_signals
 from weft.host.mesh.node import read_domains
-from weft.host.recording.recording import local_runs
+from weft.host.recording.recording import is_recorded, local_runs, recorded_words
 from weft.host.server.server import run_loop
 from weft.host.settings import Settings
 from weft.model.errors import SettingsError
@@ -150,6 +150,8 @@ def _run_mesh(arguments: argparse.Namespace) -> int:
     servers = domains.topology.servers
     flags = {**record_flags(arguments), **console_flags(arguments), **log_flags(arguments)}
     settings = settings_from(flags, arguments.settings)
+    if settings.record.on and not is_recorded(settings):
+        complain([recorded_words(settings)])
     if not arguments.no_journal:
         home = arguments.journal or Path(settings.serve.run_directory) / "journal"
         complain(make_way(Path(home), domains.topology, arguments.new_journal))

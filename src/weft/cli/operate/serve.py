@@ -41,7 +41,7 @@ from weft.host.mesh.node import FabricNode, read_domains
 from weft.host.observing.call_watch import CallWatch, WatchedCall, log_call
 from weft.host.observing.tracing import flush, provider_of, span_sink
 from weft.host.operator_keys import key_of_run
-from weft.host.recording.recording import local_runs, shown_place
+from weft.host.recording.recording import is_recorded, local_runs, recorded_words
 from weft.host.server.server import Server, run_loop
 from weft.host.settings import FabricSettings, MeshDdmSettings, Settings, load_settings
 from weft.model.errors import SettingsError
@@ -141,6 +141,7 @@ def settings_from(flags: Mapping[str, object], file: str | None) -> Settings:
 
 
 async def _serve(settings: Settings, plan: NodePlan | None, status: float | None = None) -> int:
+    recording = is_recorded(settings)
     run_directory = new_run_directory(settings.serve.run_directory, "server")
     name = "server" if plan is None else plan.name
     provider = provider_of(name) if settings.serve.otel else None
@@ -154,7 +155,7 @@ async def _serve(settings: Settings, plan: NodePlan | None, status: float | None
             report,
             run_directory=str(run_directory.absolute()),
             fabric=node,
-            record=settings.record.on,
+            record=recording,
         )
         console, consoles = console_for(settings, report, run_directory / "console.log")
         sinks: list[Callable[[WatchedCall], None]] = []
@@ -171,7 +172,7 @@ async def _serve(settings: Settings, plan: NodePlan | None, status: float | None
             await node.start()
         stopping = stopped_by_signals()
         # Only now: who has read it may end us, and that is to be in order.
-        recorded = shown_place(settings.recordings) if settings.record.on else ""
+        recorded = recorded_words(settings)
         print(greeting(listeners, run_directory, settings.serve.saves, recorded, consoles), flush=True)
         if console is not None:
             here = {"address": reachable(listeners), "key": key_of_run(run_directory)}
@@ -250,7 +251,7 @@ def greeting(
     listeners: list[tuple[str, str, int]],
     run_directory: Path,
     saves: Path,
-    recorded: str = "",
+    recorded: str,
     console: Sequence[str] = (),
 ) -> str:
     lines = [f"weft {weft.__version__} serves"]
@@ -258,9 +259,8 @@ def greeting(
         lines.append(f"  {kind:<4} {host}:{port}")
     lines += console
     _, host, port = listeners[0]
-    kept = f"runs recorded below {recorded} (--no-record: not)" if recorded else "runs not recorded"
     lines += [
-        f"  run directory {run_directory}, saves in {saves}, {kept}",
+        f"  run directory {run_directory}, saves in {saves}, {recorded}",
         "",
         "Point a federate at it:",
         f'  Python   rti.connect(ambassador, CallbackModel.EVOKED, "{host}:{port}")',

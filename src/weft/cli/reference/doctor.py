@@ -16,12 +16,14 @@ import shutil
 import socket
 import subprocess
 import sys
+from importlib.metadata import PackageNotFoundError, distribution, version
 from typing import Literal, NamedTuple
 
 import weft
 from weft._build import is_compiled
 from weft.cli.arguments import Commands, add_command
 from weft.cli.data import object_model
+from weft.model.extras import DISTRIBUTION, install
 
 FEDERATE_PROTOCOL_PORTS = (15164, 15165)
 
@@ -54,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
 def examine() -> dict[str, Diagnosis]:
     return {
         "python": _python(),
-        "weft": Diagnosis("ok", weft.__version__),
+        "weft": _weft(),
         "hot modules": _compiled(),
         "event loop": _event_loop(),
         "federation": _federation(),
@@ -70,6 +72,19 @@ def _python() -> Diagnosis:
     if tuple(map(int, platform.python_version_tuple()[:2])) < (3, 11):
         return Diagnosis("missing", f"{text}; Weft needs 3.11 or newer")
     return Diagnosis("ok", text)
+
+
+def _weft() -> Diagnosis:
+    """The package index has another project named `weft`, and whichever was installed last would be imported."""
+    try:
+        other = distribution("weft")
+    except PackageNotFoundError:
+        return Diagnosis("ok", weft.__version__)
+    return Diagnosis(
+        "note",
+        f"{weft.__version__}; but `weft` {other.version} is installed, too, which is another project of the package index: "
+        f"pip uninstall weft {DISTRIBUTION}, then pip install {DISTRIBUTION}",
+    )
 
 
 def _compiled() -> Diagnosis:
@@ -88,7 +103,7 @@ def _compiled() -> Diagnosis:
 def _event_loop() -> Diagnosis:
     if importlib.util.find_spec("uvloop") is not None:
         return Diagnosis("ok", "uvloop")
-    return Diagnosis("note", "asyncio; uvloop would be faster (pip install 'weft[fast]')")
+    return Diagnosis("note", f"asyncio; uvloop would be faster ({install('server')})")
 
 
 def _federation() -> Diagnosis:
@@ -113,9 +128,10 @@ def _federation() -> Diagnosis:
 
 def _preemption() -> Diagnosis:
     """What a preemptive dispatcher of the event channel can promise here."""
+    from weft.host import system
     from weft.host.dispatch import realtime_standing
 
-    if not sys.platform.startswith("linux"):
+    if not system.FORKED_WORKERS:
         return Diagnosis("note", "not here: consumers by priority in processes need Linux")
     if realtime_standing().fifo:
         return Diagnosis("ok", "SCHED_FIFO is allowed: an urgent consumer interrupts others at once")
@@ -158,8 +174,6 @@ def _spark() -> Diagnosis:
     if importlib.util.find_spec("pyspark") is None:
         return Diagnosis(
             "note",
-            "pyspark is not installed; only the review of recorded runs needs it (pip install 'weft[review]')",
+            f"pyspark is not installed; only the review of recorded runs needs it ({install('review')})",
         )
-    from importlib.metadata import version
-
     return Diagnosis("ok", f"pyspark {version('pyspark')}")

@@ -27,7 +27,6 @@ _ELSEWHERE: Final = {
     "ParcelError": "weft.host.parcels.plain",
     "ProtocolError": "weft.wire.errors",
     "RecordingError": "weft.host.recording.files",
-    "ReviewError": "weft.review.errors",
     "SaveError": "weft.host.files.saves",
     "SessionMisuse": "weft.wire.session.state",
     "StorageError": "weft.host.storage.place",

@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from rich.cells import cell_len, set_cell_size
-
+from weft.cli.terminal.cells import cell_len, set_cell_size
 from weft.cli.terminal.facts import NOBODY, BlockingFederate, blocks, wall_of
 from weft.console.surveys import FederateFacts, FederationFacts, NodeFacts, SurveyPicture
 from weft.model.records import absence_words

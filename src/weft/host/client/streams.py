@@ -15,6 +15,7 @@ import ssl
 import struct
 import time
 
+from weft.host import system
 from weft.host.addresses import is_local
 from weft.host.client.settings import DEFAULT_PORTS, ClientSettings
 from weft.host.pulse import Pulse, gone_by, keep_alive
@@ -61,8 +62,9 @@ class Stream:
             self.socket.settimeout(_left(until))
             self.open(settings)
             self.plain = type(self) is Stream and not isinstance(self.socket, ssl.SSLSocket)
-            nap = struct.pack("ll", int(_NAP), 0)
-            if self.plain:
+            self._naps = self.plain and system.SOCKET_NAPS
+            if self._naps:
+                nap = struct.pack("ll", int(_NAP), 0)  # a `struct timeval`
                 self.socket.settimeout(None)
                 self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, nap)
                 self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, nap)
@@ -120,7 +122,7 @@ class Stream:
     def receive(self, patience: float) -> bytes | None:
         """What came; nothing (b"") if the connection is gone; None if nothing came in time."""
         try:
-            if self.plain and patience == 0:
+            if self._naps and patience == 0:
                 count = self.socket.recv_into(self._buffer, 0, socket.MSG_DONTWAIT)
                 return bytes(self._buffer[:count])
             # A plain socket comes back after a nap at the latest: one system call where a wait before it would make two.

@@ -25,6 +25,7 @@ from contextlib import suppress
 
 from weft.channel import DISCARD_OLDEST, Event, PushWork, WaterMarks, WorkQueue
 from weft.channel.proxies import ProxyPushSupplier
+from weft.host import system
 from weft.host.dispatch import messages
 from weft.host.dispatch.desks import PATIENCE, ConsumerDied, Desk, HostDispatcher, may_begin
 from weft.host.dispatch.nursery import Born, Died, Nursery
@@ -98,7 +99,7 @@ class Preemptive(HostDispatcher[_ProcessDesk]):
         with self.lock:
             if self.started:
                 return
-            if not hasattr(os, "pidfd_open"):
+            if not system.FORKED_WORKERS:
                 raise ChannelError(
                     "processes by priority need Linux; use OneThread, ThreadPools or ThreadPerConsumer here"
                 )

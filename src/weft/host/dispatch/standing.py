@@ -10,11 +10,12 @@ What a consumer starts (threads, processes) does not inherit its level.
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
+
+from weft.host import system
 
 CHANNEL_LEVEL = 90
 FIRST_LEVEL = 80
@@ -47,14 +48,14 @@ def channel_standing(fifo: bool) -> Standing:
 def take(standing: Standing, pid: int = 0) -> Standing:
     """For the calling thread, or for a process that has one thread; what it really got."""
     if standing.fifo:
-        if sys.platform.startswith("linux"):
+        if system.REALTIME:
             with suppress(OSError):
                 how = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
                 os.sched_setscheduler(pid, how, os.sched_param(standing.level))
                 return standing
         above = standing.level > FIRST_LEVEL
         return take(Standing(False, 0) if above else standing_for(FIRST_LEVEL - standing.level, False), pid)
-    if standing.level:
+    if standing.level and hasattr(os, "setpriority"):
         has = os.getpriority(os.PRIO_PROCESS, pid)
         os.setpriority(os.PRIO_PROCESS, pid, min(NICEST, has + standing.level))
     return standing
@@ -62,7 +63,7 @@ def take(standing: Standing, pid: int = 0) -> Standing:
 
 def move(standing: Standing, pid: int) -> None:
     """Another level of SCHED_FIFO for a process that stands under it; best effort there is none."""
-    if standing.fifo and sys.platform.startswith("linux"):
+    if standing.fifo and system.REALTIME:
         with suppress(OSError):
             os.sched_setparam(pid, os.sched_param(standing.level))
 
@@ -70,7 +71,7 @@ def move(standing: Standing, pid: int) -> None:
 @contextmanager
 def raised(fifo: bool) -> Iterator[Standing]:
     """The calling thread stands with the channel's own for a while."""
-    if not fifo:
+    if not fifo or not system.REALTIME:
         yield Standing(False, 0)
         return
     policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)

@@ -15,8 +15,16 @@ from collections.abc import Callable
 from contextvars import Context
 from typing import TYPE_CHECKING, Protocol, TypeVarTuple
 
+from weft.host import system
+
 if TYPE_CHECKING:
+    from _typeshed import FileDescriptorLike
+
     from weft.host.loop.drive import Drive
+
+    _SystemSelector = selectors.DefaultSelector
+else:
+    _SystemSelector = selectors.SelectSelector if system.PORTABLE else selectors.DefaultSelector
 
 
 Ts = TypeVarTuple("Ts")
@@ -28,7 +36,7 @@ class LoopTimer(Protocol):
     _when: float
 
 
-class Selector(selectors.DefaultSelector):
+class Selector(_SystemSelector):
     """Gives up the mutex while it waits, and waits no longer than the driver may."""
 
     def __init__(self, drive: Drive) -> None:
@@ -37,6 +45,28 @@ class Selector(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         return self._drive.wait_for_events(super().select, timeout)
+
+    def register(
+        self, fileobj: FileDescriptorLike, events: int, data: object = None
+    ) -> selectors.SelectorKey:
+        key = super().register(fileobj, events, data)
+        self._look_again()
+        return key
+
+    def modify(self, fileobj: FileDescriptorLike, events: int, data: object = None) -> selectors.SelectorKey:
+        key = super().modify(fileobj, events, data)
+        self._look_again()
+        return key
+
+    def unregister(self, fileobj: FileDescriptorLike) -> selectors.SelectorKey:
+        key = super().unregister(fileobj)
+        self._look_again()
+        return key
+
+    def _look_again(self) -> None:
+        """Other threads change what is waited for; only epoll hears of that while it waits."""
+        if not system.EPOLL and self._drive.asleep:
+            self._drive.loop.wake()
 
 
 class DrivenLoop(asyncio.SelectorEventLoop):
@@ -74,9 +104,10 @@ class DrivenLoop(asyncio.SelectorEventLoop):
 
     def epoll(self) -> select.epoll | None:
         """The system's own selector, where that is epoll; else None."""
-        is_epoll = isinstance(self._selector, getattr(selectors, "EpollSelector", ()))
+        if not system.EPOLL:
+            return None
         found: select.epoll = self._selector._selector  # type: ignore[attr-defined]
-        return found if is_epoll else None
+        return found
 
     def handle_all(self) -> None:
         """Wait for connections, until the next timer, and handle at once what they bring."""

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from weft.host.observing.call_watch import WatchedCall
 from weft.model.errors import SettingsError
+from weft.model.extras import require
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
 EXPORTER = "OTEL_TRACES_EXPORTER"
-_INSTALL = "install weft[otel], or leave --otel (serve.otel) out"
 
 
 def span_sink(provider: TracerProvider, node: str, version: str) -> Callable[[WatchedCall], None]:
@@ -52,14 +52,13 @@ def span_sink(provider: TracerProvider, node: str, version: str) -> Callable[[Wa
 
 
 def provider_of(node: str, environment: Mapping[str, str] = os.environ) -> TracerProvider:
-    """The provider that is set up already, or one as the environment says; raises SettingsError with what to do."""
-    try:
-        from opentelemetry import trace
-        from opentelemetry.sdk.resources import Resource
-        from opentelemetry.sdk.trace import TracerProvider as Provider
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
-    except ImportError as error:
-        raise SettingsError(f"OpenTelemetry is not installed ({error.name}): {_INSTALL}") from error
+    """The provider that is set up already, or one as the environment says; raises PackageMissing or SettingsError."""
+    require("--otel (serve.otel)", "otel", "opentelemetry.sdk", otherwise="leave it out")
+    from opentelemetry import trace
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider as Provider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
     found = trace.get_tracer_provider()
     if isinstance(found, Provider):
         return found

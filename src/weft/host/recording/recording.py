@@ -16,8 +16,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
+from weft.host.files.locks import FileLock
 from weft.host.recording.run_writer import RunWriter
 from weft.host.recording.writers import ProcessWriter, Writer
 from weft.host.settings import Settings
@@ -25,6 +26,7 @@ from weft.host.storage import named_place
 from weft.kernel.node.faults import trace_of
 from weft.kernel.state.federation import Federation
 from weft.model.errors import SettingsError, WeftError
+from weft.model.extras import EXTRAS, install, lacking, require
 from weft.model.json_types import JsonObject
 from weft.model.log_text import ERROR, LogText
 from weft.model.recording import Recorder
@@ -67,10 +69,12 @@ class NodeRecordings:
 
         `writer`: who makes files of batches, if not a process of its own.  `write`: in place of writing files, for tests.
         """
+        if write is None:
+            _require_record()
         self.place = named_place(directory)
         self.directory = Path(directory)
         self._uploader: Uploader | None = None
-        self._hold: Callable[[Path], IO[bytes]] | None = None
+        self._hold: Callable[[Path], FileLock] | None = None
         if self.place.local is None:
             self._begin_uploading(Path(spool) if spool else None, report, keep_spool, upload_seconds)
         self.runs: list[RunWriter] = []
@@ -322,6 +326,28 @@ class NodeRecordings:
         if uploader is not None:
             self.closed = True
             uploader.close()
+
+
+def is_recorded(settings: Settings) -> bool:
+    """Whether runs are recorded.  By default they are where what writes files is installed; PackageMissing if it is not, and
+    somebody named a place to record to."""
+    if not settings.record.on or not lacking(*EXTRAS["record"]):
+        return settings.record.on
+    if settings.record.directory:
+        _require_record()
+    return False
+
+
+def _require_record() -> None:
+    require("recording", "record", *EXTRAS["record"])
+
+
+def recorded_words(settings: Settings) -> str:
+    """Whether and where, for people."""
+    if is_recorded(settings):
+        return f"runs recorded below {shown_place(settings.recordings)} (--no-record: not)"
+    why = f": {install('record')} (--no-record: not wanted)" if settings.record.on else ""
+    return f"runs not recorded{why}"
 
 
 def recordings_of(settings: Settings, report: Callable[[str], None], guard: Guard) -> NodeRecordings:

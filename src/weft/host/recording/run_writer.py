@@ -8,8 +8,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO
 
+from weft.host.files.locks import FileLock
 from weft.host.processes import this_process
 from weft.host.recording.files import (
     RUN_FILE,
@@ -45,7 +45,7 @@ class RunWriter:
         node: str,
         directory: Path,
         writer: Writer,
-        hold: Callable[[Path], IO[bytes]] | None = None,
+        hold: Callable[[Path], FileLock] | None = None,
     ) -> None:
         """`hold`: of a folder that goes when nobody holds it any more (`recording.spool`)."""
         self.book = book
@@ -85,7 +85,7 @@ class RunWriter:
         self._process = this_process()
         self._files: NodeFiles | None = None
         self._hold = hold
-        self._held: IO[bytes] | None = None
+        self._held: FileLock | None = None
         self._manifest: ManifestKeeper | None = None
         self.manifest_error: OSError | None = None  # why its last line could not be written
         self.manifest_told = False  # that it could not

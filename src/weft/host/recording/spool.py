@@ -15,7 +15,6 @@ a run that is whole in the store tells a node that comes back which run it belon
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -24,8 +23,9 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
+from weft.host.files.locks import FileLock, claimed, share
 from weft.host.files.private import make_private, private
 from weft.host.recording.files import IDLE, RUN_FILE, RecordingError, read_json, write_json
 from weft.host.storage import Place, named_place
@@ -157,40 +157,27 @@ class Notes:
 # Locks
 
 
-def hold(run: Path) -> IO[bytes]:
+def hold(run: Path) -> FileLock:
     """A run in which this process writes stays, until what is returned is closed; it is made if it had gone."""
     while True:
         make_private(run)
-        held = open(run / _HELD, "ab", opener=private)  # noqa: SIM115 - closed by whoever holds it
-        fcntl.flock(held, fcntl.LOCK_SH)
-        if os.fstat(held.fileno()).st_nlink:
+        held = share(run / _HELD)
+        if held is not None:
             (run / WHOLE).unlink(missing_ok=True)
             return held
-        held.close()
 
 
 @contextlib.contextmanager
 def alone_in(run: Path) -> Iterator[bool]:
     """Does nobody write in that run, as long as this lasts?"""
-    with _locked(run / _HELD) as mine:
+    with claimed(run / _HELD) as mine:
         yield mine
 
 
 @contextlib.contextmanager
 def uploading(folder: Path) -> Iterator[bool]:
     """Is it this process that uploads what is in that folder?  Others wait for their turn."""
-    with _locked(folder / _LOCK) as mine:
-        yield mine
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[bool]:
-    with open(path, "ab", opener=private) as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            mine = True
-        except BlockingIOError:
-            mine = False
+    with claimed(folder / _LOCK) as mine:
         yield mine
 
 

@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from weft.host import system
 from weft.host.files.private import write_by
 from weft.host.recording.manifest import WrittenFile, checksum
 from weft.model.recording import Pattern, rows_in
@@ -109,7 +110,7 @@ class ProcessWriter(Writer):
         if self._process is not None or self._alone:
             return self._process
         self._sent.clear()
-        if hasattr(os, "memfd_create"):
+        if system.SHARED_MEMORY:
             with contextlib.suppress(OSError):
                 self._shared = os.memfd_create("weft")
         fds = [self._shared] if self._shared >= 0 else []
@@ -232,6 +233,11 @@ def _pieces(batch: BookBatch) -> tuple[_Bytes, ...]:
 
 def _send(stream: IO[bytes], pieces: Sequence[_Bytes]) -> None:
     """As few calls as there can be: after each, the thread waits for Python's lock."""
+    if not hasattr(os, "writev"):
+        data = memoryview(b"".join(pieces))
+        while data:
+            data = data[stream.write(data) :]
+        return
     views = [memoryview(piece) for piece in pieces]
     while views:
         sent = os.writev(stream.fileno(), views[:_AT_ONCE])

@@ -214,6 +214,8 @@ class SocketLine:
             if sent == len(data):
                 return 0
             parts = [data[sent:]]
+        if transport.is_closing():  # asyncio's of Python 3.12 and later fail then
+            return 0
         transport.writelines(parts)
         waiting: int = transport.get_write_buffer_size()
         return waiting

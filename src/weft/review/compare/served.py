@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 MOST_RUNS = 2_000
 """That are listed, the newest; federations are counted with all."""
-NEEDS = "results are read with pyarrow and numpy, which are not installed: pip install 'weft[review]'"
 
 Question = Mapping[str, object]
 
@@ -32,12 +31,13 @@ Question = Mapping[str, object]
 def answered(question: Question) -> dict[str, object]:
     """Raises no error for what a question or a lake may have wrong."""
     from weft.model.errors import WeftError
+    from weft.model.extras import told
 
     try:
         snapshot = _snapshot(str(question["lake"]))
         return ANSWERS[str(question["ask"])](snapshot, question)
-    except ImportError:
-        return {"error": NEEDS}
+    except ImportError as error:
+        return {"error": str(told(error) or error)}
     except (WeftError, OSError) as error:
         return {"error": str(error)}
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 from weft.host.storage import Place
+from weft.model.extras import require
 from weft.review.errors import ReviewError, reason
 from weft.review.lake.schema import TABLES, table_schema
 from weft.review.lake.store import (
@@ -155,12 +156,7 @@ def _quoted(text: str) -> str:
 
 
 def require_deltalake() -> None:
-    try:
-        import deltalake  # noqa: F401
-    except ImportError:
-        raise ReviewError(
-            "a lake of Delta Lake tables needs the package deltalake: pip install 'weft[lake]'"
-        ) from None
+    require("a lake of Delta Lake tables", "lake", "deltalake")
 
 
 def is_delta(place: Place) -> bool:

@@ -6,7 +6,6 @@ Both see the lake as it was when it was opened: tables with the rows that count,
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import logging
 import re
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Protocol
 
 from weft.host.storage import Place
+from weft.model.extras import lacking, require
 from weft.review.errors import ReviewError
 from weft.review.lake.delta import DeltaLake, open_lake
 from weft.review.lake.schema import TABLES
@@ -58,13 +58,12 @@ def opened(
 
 
 def chosen(lake: ParquetLake | DeltaLake) -> str:
-    there = importlib.util.find_spec("duckdb") is not None
+    there = not lacking("duckdb")
     return DUCKDB if there and lake.bytes <= SMALL_LAKE else SPARK
 
 
 def require_duckdb() -> None:
-    if importlib.util.find_spec("duckdb") is None:
-        raise ReviewError("DuckDB is not installed: pip install 'weft[lake]', or --engine spark")
+    require("to ask by DuckDB", "lake", "duckdb", otherwise="--engine spark")
 
 
 class DuckDBEngine:

