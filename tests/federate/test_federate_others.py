@@ -131,10 +131,10 @@ def test_any_name_can_be_sent() -> None:
         every = {"tag": "t", "where": "w", "time": 1.5, "values": 7, "name": "n", "self": "s"}
         me.send("Note", b"the tag", values=every)
         me.send("Note", values={"tag": "u", "time": 2.5}, time=3.0)
-        me.send("Note", values=8)  # type: ignore[arg-type]  # the parameter of that name
+        me.send("Note", values=8)  # type: ignore[call-overload]  # the parameter of that name
         ball = me.register("Ball")
         ball.update(b"the tag", values={"tag": "t"}, Speed=1.0)
-        ball.update(values=9)  # type: ignore[arg-type]
+        ball.update(values=9)  # type: ignore[call-overload]
         assert you.run_until(lambda: len(balls) == 2, BOUND)
         assert [note.values for note in notes] == [every, {"tag": "u", "time": 2.5}, {"values": 8}]
         assert [note.time for note in notes] == [None, 3.0, None]

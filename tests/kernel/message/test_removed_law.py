@@ -23,7 +23,7 @@ from weft import CallbackModel, OrderType, RTIambassador
 from weft.fabric import Topology
 from weft.host.simulated.fabric import FabricNetwork
 from weft.kernel.mom.mom_objects import FIRST
-from weft.model.errors import RTIexception
+from weft.model.errors import DeletePrivilegeNotHeld, RTIexception
 from weft.model.time import HLAinteger64Interval, HLAinteger64Time
 from weft.prove.signatures import ABOUT
 
@@ -248,7 +248,7 @@ def storm(seed: int, spread: bool) -> int:
 
 
 CASES = [
-    *[(False, seed) for seed in (*range(4), 1005, 1042, 1244)],
+    *[(False, seed) for seed in (*range(4), 1005, 1042, 1244, 10250)],
     *[(True, seed) for seed in (*range(5), 1067, 1079, 1116, 1167)],
 ]
 """Spread or at one node; those from 1000 on showed defects when the law was first tried."""
@@ -269,6 +269,46 @@ def test_nothing_comes_after_the_removal(spread: bool, seed: int) -> None:
 def test_nothing_comes_after_the_removal_for_long(block: int, spread: bool) -> None:
     for seed in range(10_000 + 50 * block, 10_050 + 50 * block):
         storm(seed, spread)
+
+
+def test_what_is_being_deleted_is_deleted_once() -> None:
+    """6.14, 7.8: the deletion is at a logical time; until that has come nobody else gets the privilege, to delete it again and
+    to take that back, after which some would know the instance for good."""
+    network = FabricNetwork(Topology(("S1",), {}), 1, BAD)
+    deleter, late = [Listener(network, "S1", name) for name in ("deleter", "late")]
+    deleter.rti.create_federation_execution(NAME, [model.fom(), rates()], "HLAinteger64Time")
+    for one in (deleter, late):
+        one.rti.join_federation_execution(one.name, "test", NAME)
+        one.prepare()
+    late.rti.enable_time_constrained()
+    deleter.rti.enable_time_regulation(HLAinteger64Interval(1))
+    network.settle()
+    deleter.listen(100)
+    instance = deleter.rti.register_object_instance(deleter.kind)
+    network.settle()
+    late.listen(100)
+    sent = deleter.rti.delete_object_instance(instance, b"", HLAinteger64Time(9))
+    assert sent is not None
+    privilege = {late.privilege}
+    for ask in (
+        late.rti.attribute_ownership_acquisition_if_available,
+        late.rti.attribute_ownership_acquisition,
+    ):
+        ask(instance, privilege, b"")
+        network.settle()
+        while late.rti.evoke_callback(0.0):
+            pass
+        (told,) = late.log.take()
+        assert told == ("attribute_ownership_unavailable", (instance, frozenset(privilege), b""))
+    late.rti.attribute_ownership_acquisition_if_available(instance, {late.attributes[0]}, b"")
+    network.settle()
+    late.listen(100)
+    assert late.rti.is_attribute_owned_by_federate(instance, late.attributes[0])
+    with pytest.raises(DeletePrivilegeNotHeld):
+        late.rti.delete_object_instance(instance, b"")
+    deleter.rti.retract(sent.handle)
+    network.settle()
+    assert deleter.rti.is_attribute_owned_by_federate(instance, deleter.privilege)
 
 
 def test_no_value_that_waits_for_its_rate_comes_after_the_removal() -> None:

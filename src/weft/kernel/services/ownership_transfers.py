@@ -16,7 +16,7 @@ The rules:
                            later whoever comes to know the instance or to publish the attribute
 
 A member can own or want an attribute only if it publishes it at the class it knows the instance as.  What belongs to the RTI
-itself (`Federation.rti`) is never to be had.
+itself (`Federation.rti`) is never to be had, nor is the privilege to delete what is being deleted already.
 """
 
 from __future__ import annotations
@@ -115,6 +115,7 @@ def leave(step: Step, owned: Iterable[Instance]) -> None:
 def place(step: Step, instance: Instance, attributes: list[AttributeHandle], bid: Bid) -> None:
     """The member bids for these attributes, which others own or nobody."""
     member = step.member
+    privilege = step.federation.catalog.privilege
     transfers = opened(instance)
     free = []
     first = []
@@ -127,7 +128,9 @@ def place(step: Step, instance: Instance, attributes: list[AttributeHandle], bid
         if earlier is not None and (earlier.lasting or not bid.lasting):
             continue  # asked for already
         offered = attribute in transfers.offered
-        if owner is step.federation.rti or (owner is not None and not bid.lasting and not offered):
+        # Who deletes it at a logical time has used the privilege up: one deletion is enough, and it may be taken back.
+        spent = instance.condemned is not None and attribute == privilege
+        if spent or owner is step.federation.rti or (owner is not None and not bid.lasting and not offered):
             taken.setdefault((member.handle, member.handle, bid.tag), []).append(attribute)
             continue
         bids[member.handle] = bid
