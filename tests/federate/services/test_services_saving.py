@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.federation import Federation, federation, refused
+from support.mom_federation import Mom
 from support.placement import Placement
 from support.saves import LABEL, begin, begin_restore, instruct, restore, save
 from support.small_fom import extra_module
@@ -169,6 +170,26 @@ def test_all_of_the_state_comes_back(f: Federation) -> None:
     f.register(2, TANK, "Falcon")
     assert f.rti[2].get_attribute_scope_advisory_switch() is True
     assert f.rti[2].get_automatic_resign_directive() is ResignAction.DELETE_OBJECTS
+
+
+def test_the_mom_counts_on_after_a_restore(f: Federation) -> None:
+    """11.4: which instances a federate has updated, and had reflected, is saved wherever that federate is."""
+    f.subscribe(1, "Vehicle", "Name")
+    f.publish(2, TANK, "Name")
+    tank = f.register(2, TANK)
+    f.update(2, tank, TANK, "Name")
+    f.quiet()
+    save(f)
+    restore(f)
+    mom = Mom(f)
+    counted = {
+        "HLAobjectClass": f.object_class(TANK),
+        "HLAcount": 1,
+    }  # the middleware hears of other instances, too
+    for what, who in (("Updated", 2), ("Reflected", 1)):
+        mom.hear(f"HLAreportObjectInstances{what}")
+        (report,) = mom.ask(f"HLArequestObjectInstances{what}", who)
+        assert counted in report["HLAobjectInstanceCounts"], what
 
 
 def test_a_restore_from_request_to_end(f: Federation) -> None:

@@ -84,7 +84,18 @@ def share(federation: Federation, member: Member, callbacks: Held, now: float) -
     private = private_data(member, None if due is None else due - now)
     private["templates"] = templates_data(federation, member)
     private["held"] = [callback_to_plain(method, arguments) for method, arguments in callbacks]
+    if member.node != federation.home and federation.saves.saving is not None:
+        private["instances"] = _instances_of(federation, member)
     return private
+
+
+def _instances_of(federation: Federation, member: Member) -> list[list[int]]:
+    """Those that it has updated, and those that it has had reflected: the home's masks have only what has passed there."""
+    instances, bit = federation.instances.values(), member.bit
+    return [
+        [one.handle.number for one in instances if one.updated & bit],
+        [one.handle.number for one in instances if one.reflected & bit],
+    ]
 
 
 def snapshot(
@@ -341,6 +352,17 @@ def _restore_instances(federation: Federation, data: Any) -> None:
         federation.instances[instance.handle] = instance
         federation.objects.names[name] = instance
         federation.objects.of_class[instance.entry.handle][instance.handle] = instance
+    for one in data["members"]:
+        _restore_masks(federation, federation.members[FederateHandle.of(one["handle"])], one["private"])
+
+
+def _restore_masks(federation: Federation, member: Member, private: Any) -> None:
+    """Of members that were at other nodes than the home; an older save says nothing of them."""
+    updated, reflected = private.get("instances", ((), ()))
+    for number in updated:
+        federation.instances[ObjectInstanceHandle.of(number)].updated |= member.bit
+    for number in reflected:
+        federation.instances[ObjectInstanceHandle.of(number)].reflected |= member.bit
 
 
 def _overrides_from(data: list[Any]) -> Overrides:
