@@ -289,6 +289,7 @@ def test_what_is_being_deleted_is_deleted_once() -> None:
     late.listen(100)
     sent = deleter.rti.delete_object_instance(instance, b"", HLAinteger64Time(9))
     assert sent is not None
+    assert sent.handle is not None
     privilege = {late.privilege}
     for ask in (
         late.rti.attribute_ownership_acquisition_if_available,

@@ -352,17 +352,15 @@ def _restore_instances(federation: Federation, data: Any) -> None:
         federation.instances[instance.handle] = instance
         federation.objects.names[name] = instance
         federation.objects.of_class[instance.entry.handle][instance.handle] = instance
-    for one in data["members"]:
-        _restore_masks(federation, federation.members[FederateHandle.of(one["handle"])], one["private"])
-
-
-def _restore_masks(federation: Federation, member: Member, private: Any) -> None:
-    """Of members that were at other nodes than the home; an older save says nothing of them."""
-    updated, reflected = private.get("instances", ((), ()))
-    for number in updated:
-        federation.instances[ObjectInstanceHandle.of(number)].updated |= member.bit
-    for number in reflected:
-        federation.instances[ObjectInstanceHandle.of(number)].reflected |= member.bit
+    for one in data[
+        "members"
+    ]:  # of those that were at other nodes than the home; an older save says nothing of them
+        bit = federation.members[FederateHandle.of(one["handle"])].bit
+        updated, reflected = one["private"].get("instances", ((), ()))
+        for number in updated:
+            federation.instances[ObjectInstanceHandle.of(number)].updated |= bit
+        for number in reflected:
+            federation.instances[ObjectInstanceHandle.of(number)].reflected |= bit
 
 
 def _overrides_from(data: list[Any]) -> Overrides:
