@@ -15,6 +15,7 @@ import pytest
 
 from support.federation import Federation
 from support.server_in_thread import eventually
+from weft.host import system
 from weft.host.recording import writers
 from weft.host.recording.recording import NodeRecordings
 from weft.host.recording.runs import RowFile, find_runs, open_run, read_rows
@@ -29,14 +30,9 @@ class PipeWriter(ProcessWriter):
     """As on a system without memory that two processes share."""
 
     def prepare(self) -> None:
-        shared = getattr(os, "memfd_create", None)
-        try:
-            if shared is not None:
-                del os.memfd_create
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(system, "SHARED_MEMORY", False)
             super().prepare()
-        finally:
-            if shared is not None:
-                os.memfd_create = shared
 
 
 @pytest.fixture(params=[Writer, ProcessWriter, PipeWriter])
