@@ -2,6 +2,8 @@
 
 * `interactions`: CPU per interaction, from `send_interaction` to the end of the last `receive_interaction`, one to one and one
   to seven, 64-byte parameter.  Floor: a Python callback with the same arguments, found by one dict look-up.
+* `joined`: the same one to one by `weft.join`, which finds handles by names, encodes and decodes, beside the ambassador, which is
+  handed bytes; and by a dataclass, with a typed handler.
 * `discoveries`: 100 federates that all discover every instance of a class with ten attributes; 1,000 and 10,000 instances.
 * `memory`: the same, counted in bytes that Python has allocated when all callbacks have been delivered.
 """
@@ -11,6 +13,7 @@ from __future__ import annotations
 import gc
 import time
 import tracemalloc
+from dataclasses import dataclass
 from typing import Any
 
 import weft
@@ -100,6 +103,47 @@ def _one_to(receivers: int) -> float:
     counts = {counter.received for _, counter in members[1:]}
     if len(counts) != 1 or counts == {0}:
         raise RuntimeError(f"the receivers got {counts} interactions, which should be one number above 0")
+    return cost * 1e6
+
+
+@dataclass
+class Ping(weft.HLAinteractionRoot):
+    Payload: bytes
+
+
+def joined() -> dict[str, float]:
+    return {
+        "ambassador_us": _one_to(1),
+        "join_us": _by_join("Ping"),
+        "join_typed_us": _by_join(Ping),
+    }
+
+
+def _by_join(kind: str | type[Ping]) -> float:
+    node = weft.EmbeddedNode("bench")
+    heard: list[None] = []
+    payload = bytes(64)
+    with (
+        weft.join("bench", "sender", fom=_FOM, host=node) as sender,
+        weft.join("bench", "receiver", fom=_FOM, host=node) as receiver,
+    ):
+        if isinstance(kind, str):
+            receiver.on_interaction(kind)(lambda ping: heard.append(None))
+        else:
+            receiver.on_interaction(kind)(lambda ping, message: heard.append(None))
+        evoke = receiver.rti.evoke_callback
+
+        def by_name() -> None:
+            sender.send("Ping", Payload=payload)
+            evoke(0.0)
+
+        def by_class() -> None:
+            sender.send(Ping(payload))
+            evoke(0.0)
+
+        cost = cpu_per_turn(by_name if isinstance(kind, str) else by_class, TURNS)
+    if not heard:
+        raise RuntimeError("the receiver got nothing")
     return cost * 1e6
 
 

@@ -11,10 +11,12 @@ from weft_benchmarks.runner import COMPILED, PURE, alternate, can_run_compiled, 
 
 _MODULE = "weft_benchmarks.embedded"
 _INTERACTIONS = f"{_MODULE}:interactions"
+_JOINED = f"{_MODULE}:joined"
 _DISCOVERIES = f"{_MODULE}:discoveries"
 _MEMORY = f"{_MODULE}:memory"
 
 # What docs/benchmarks.md compares with: CPU µs compiled, bytes.
+MOST_OF_JOIN = 1.5  # times the ambassador
 AIMS = {"one_to_one_us": 6.0, "further_receiver_us": 1.5, "bytes_per_object": 2048.0}
 
 
@@ -37,9 +39,18 @@ def run_embedded(arguments: argparse.Namespace) -> int:
 def measure_embedded(repeats: int, objects: bool) -> dict[str, Any]:
     builds = [COMPILED, PURE] if can_run_compiled() else [PURE]
     before = load()
-    results: dict[str, Any] = {"benchmark": "embedded", "machine": before, "interactions": [], "objects": []}
-    for (_, build), found in alternate([_INTERACTIONS], builds, repeats).items():
-        results["interactions"].append({"build": build, **_figures(found), "ratio": _ratios(found)})
+    results: dict[str, Any] = {
+        "benchmark": "embedded",
+        "machine": before,
+        "interactions": [],
+        "join": [],
+        "objects": [],
+    }
+    for (function, build), found in alternate([_INTERACTIONS, _JOINED], builds, repeats).items():
+        if function == _JOINED:
+            results["join"].append({"build": build, **_figures(found)})
+        else:
+            results["interactions"].append({"build": build, **_figures(found), "ratio": _ratios(found)})
     if objects:
         rounds = max(1, repeats // 2)
         discovered = alternate([_DISCOVERIES], builds, rounds)
@@ -78,6 +89,17 @@ def as_text(results: dict[str, Any]) -> str:
             f"{row['build']:<10}" + "".join(f"{cell:>18}" for cell in cells) + f"{row['floor_us']:>10.3f}"
         )
     lines.append(f"{'aim':<10}{AIMS['one_to_one_us']:>18.2f}{'':>18}{AIMS['further_receiver_us']:>18.2f}")
+    lines += ["", "the same by weft.join, in µs (and as a multiple of the ambassador that is handed bytes)"]
+    lines.append(f"{'build':<10}{'ambassador':>18}{'by name':>18}{'by a dataclass':>18}")
+    for row in results["join"]:
+        cells = [
+            f"{row[name]:.2f} ({row[name] / row['ambassador_us']:.1f}×)"
+            for name in ("join_us", "join_typed_us")
+        ]
+        lines.append(
+            f"{row['build']:<10}{row['ambassador_us']:>18.2f}" + "".join(f"{cell:>18}" for cell in cells)
+        )
+    lines.append(f"{'aim':<10}{'':>18}{f'{MOST_OF_JOIN}×':>18}")
     if results["objects"]:
         lines += [
             "",

@@ -135,6 +135,7 @@ class Federate(SendingPart, OwningPart, TimingPart, SavingPart):
         self._clock = LogicalClock(self, time_choice(told.time, lookahead, regulating, constrained))
         self._news = threading.Condition()  # with IMMEDIATE callbacks: notified after each
         self._federate_names, self._names, self._published, self._published_directed = {}, {}, {}, set()
+        self._class_handles, self._parameter_handles = {}, {}
 
     # --- joining and leaving ----------------------------------------------------------------------------------
 
@@ -189,6 +190,8 @@ class Federate(SendingPart, OwningPart, TimingPart, SavingPart):
         self._state.forget()
         self._federate_names.clear()
         self._names.clear()
+        self._class_handles.clear()
+        self._parameter_handles.clear()
         self._published.clear()
         self._published_directed.clear()
 

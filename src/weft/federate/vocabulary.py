@@ -25,6 +25,9 @@ class Vocabulary:
     def __init__(self, model: ObjectModel) -> None:
         self.model = model
         self._agreed: set[type] = set()
+        # Full names by what was written, once it was found: a model has many, and each message asks.
+        self._object_classes: dict[str, str] = {}
+        self._interaction_classes: dict[str, str] = {}
         # Of attributes and of parameters: data types by the names of their classes and their own.
         self._types = {
             "attribute": {
@@ -65,18 +68,27 @@ class Vocabulary:
     def object_class(self, kind: ObjectKind, instead: str = "") -> str:
         """`instead`: what to call where the name is that of an interaction class."""
         name = self.name(kind)
+        known = self._object_classes.get(name)
+        if known is not None:
+            return known
         if instead and not _matches(name, self.model.object_classes):
-            for found in _matches(name, self.model.interaction_classes):
-                raise NameNotFound(f"{found} is an interaction class; use {instead}")
-        return _find("object class", name, self.model.object_classes)
+            for other in _matches(name, self.model.interaction_classes):
+                raise NameNotFound(f"{other} is an interaction class; use {instead}")
+        found = self._object_classes[name] = _find("object class", name, self.model.object_classes)
+        return found
 
     def interaction_class(self, kind: InteractionKind, instead: str = "") -> str:
         """`instead`: what to call where the name is that of an object class."""
         name = self.name(kind)
+        known = self._interaction_classes.get(name)
+        if known is not None:
+            return known
         if instead and not _matches(name, self.model.interaction_classes):
-            for found in _matches(name, self.model.object_classes):
-                raise NameNotFound(f"{found} is an object class; use {instead}")
-        return _find("interaction class", name, self.model.interaction_classes)
+            for other in _matches(name, self.model.object_classes):
+                raise NameNotFound(f"{other} is an object class; use {instead}")
+        found = _find("interaction class", name, self.model.interaction_classes)
+        self._interaction_classes[name] = found
+        return found
 
     def dimension(self, name: str) -> str:
         return _find("dimension", name, self.model.dimensions)

@@ -17,6 +17,7 @@ from weft_benchmarks import embedded, runner
 from weft_benchmarks.commands import embedded as bench
 
 MACHINE = {"cores": 2, "load_average": 0.5, "python": "3.11.4"}
+JOINED = {"ambassador_us": 2.0, "join_us": 5.0, "join_typed_us": 8.0}
 INTERACTIONS = {"one_to_one_us": 5.0, "one_to_seven_us": 11.0, "further_receiver_us": 1.0, "floor_us": 0.5}
 OBJECTS = {
     "few_us": 2.0,
@@ -43,6 +44,14 @@ def test_interactions_are_measured() -> None:
     assert found["further_receiver_us"] == pytest.approx(
         (found["one_to_seven_us"] - found["one_to_one_us"]) / 6
     )
+
+
+@pytest.mark.usefixtures("small")
+def test_the_easy_way_is_measured() -> None:
+    """By name and by a dataclass, beside the ambassador of the same run (issue 22)."""
+    found = embedded.joined()
+    assert set(found) == set(JOINED)
+    assert all(value > 0 for value in found.values())
 
 
 @pytest.mark.usefixtures("small")
@@ -117,7 +126,8 @@ def test_cpu_per_turn_counts_turns() -> None:
 
 
 def _canned(function: str) -> dict[str, float]:
-    return {"compiled": 1.0, **(INTERACTIONS if function.endswith(":interactions") else OBJECTS)}
+    figures = {"interactions": INTERACTIONS, "joined": JOINED}.get(function.rpartition(":")[2], OBJECTS)
+    return {"compiled": 1.0, **figures}
 
 
 @pytest.fixture
@@ -150,6 +160,7 @@ def test_the_shape_of_the_json(canned: list[int], capsys: pytest.CaptureFixture[
         "further_receiver": 2.0,
         "floor": 1.0,
     }
+    assert [(row["build"], row["join_us"]) for row in said["join"]] == [("compiled", 5.0), ("pure", 5.0)]
     assert [row["bytes_per_object"] for row in said["objects"]] == [1500.0, 1500.0]
     assert said["objects"][0]["federates"] == 100
     assert canned == [3, 1, 1]
@@ -177,7 +188,8 @@ def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
         "compiled",
         "pure",
         "aim",
-    ] * 2
+    ] * 3
+    assert "5.00 (2.5×)" in said
     assert "1500" in said
     assert "12.0×" in said
 

@@ -15,6 +15,7 @@ from weft.model.handles import (
     Handle,
     InteractionClassHandle,
     ObjectClassHandle,
+    ParameterHandle,
 )
 
 if TYPE_CHECKING:
@@ -46,11 +47,24 @@ class FederatePart:
     # Of one stay in the federation, and forgotten with the next.
     _federate_names: dict[FederateHandle, str]
     _names: dict[tuple[Handle, ...], str]
+    _class_handles: dict[str, InteractionClassHandle]
+    _parameter_handles: dict[tuple[InteractionClassHandle, str], ParameterHandle]
     _published: dict[InteractionClassHandle | ObjectClassHandle, set[str]]  # which attributes
     _published_directed: set[tuple[ObjectClassHandle, InteractionClassHandle]]
 
     def _interaction_class(self, name: InteractionKind) -> InteractionClassHandle:
-        return self.rti.get_interaction_class_handle(self._vocabulary.interaction_class(name))
+        full = self._vocabulary.interaction_class(name)
+        found = self._class_handles.get(full)
+        if found is None:
+            found = self._class_handles[full] = self.rti.get_interaction_class_handle(full)
+        return found
+
+    def _parameter(self, interaction_class: InteractionClassHandle, name: str) -> ParameterHandle:
+        found = self._parameter_handles.get((interaction_class, name))
+        if found is None:
+            found = self.rti.get_parameter_handle(interaction_class, name)
+            self._parameter_handles[interaction_class, name] = found
+        return found
 
     def _object_class(self, name: ObjectKind) -> ObjectClassHandle:
         return self.rti.get_object_class_handle(self._vocabulary.object_class(name))

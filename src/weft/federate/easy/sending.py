@@ -97,9 +97,7 @@ class SendingPart(FederatePart):
             encode = self._vocabulary.encode
             data = {name: encode("parameter", full, name, value) for name, value in given.items()}
         interaction_class = self._interaction_class(full)
-        encoded = {
-            self.rti.get_parameter_handle(interaction_class, name): value for name, value in data.items()
-        }
+        encoded = {self._parameter(interaction_class, name): value for name, value in data.items()}
         if to is None and interaction_class not in self._published:
             self.publish(full)
         stamp = None
