@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 ROWS_IN_FILE = 1 << 20
 ROWS_IN_GROUP = 1 << 17
 _NAME = re.compile(r"(\d+)-(\d{6,})\.parquet")
+_DRAFTS = ".compacting"
+"""The folder of a run in which new files are written: what a killed one has left there is known for what it is, and removed."""
 _CALM = 3600.0  # seconds in which nobody has written: then nobody does any more
 
 
@@ -74,6 +76,7 @@ def compact(run: Place, now: float | None = None) -> Compacted:
     nodes = dict(_nodes(run))
     manifests = dict(_manifests(run))
     _check_over(run, nodes, time.time() if now is None else now)
+    (run / _DRAFTS).remove()
     before = after = rows = 0
     for folder in (entry.place for entry in (run / "rows").entries() if entry.is_folder):
         node = unquote(folder.name.removeprefix("node="))
@@ -84,6 +87,7 @@ def compact(run: Place, now: float | None = None) -> Compacted:
             )
             count = found.compact(known is not None)
             before, after, rows = before + len(names), after + count, rows + found.rows
+    (run / _DRAFTS).remove()
     return Compacted(before, after, rows)
 
 
@@ -247,12 +251,23 @@ class _Process:
             file.seek(0)
             digest = checksum(iter(lambda: file.read(1 << 20), b""))
             file.seek(0)
-            (self._folder / name).write_from(file)
+            self._put(name, file)
         first, last = stretch[0], stretch[-1]
         times = min(one.from_ns for one in stretch), max(one.to_ns for one in stretch)
         rows = sum(one.rows for one in stretch)
         about = (last.schema, last.dropped)
         return ListedFile(f"{self._below}/{name}", rows, first.first, last.last, *times, size, digest, *about)
+
+    def _put(self, name: str, file: IO[bytes]) -> None:
+        """A store shows a file when it is whole; here it is whole before it comes to where the others are."""
+        place = self._folder / name
+        if place.local is None:
+            place.write_from(file)
+            return
+        draft = self._run / _DRAFTS / name
+        draft.write_from(file)
+        assert draft.local is not None
+        draft.local.replace(place.local)
 
     def _read(self, one: ListedFile) -> pa.Table:
         """Nothing that is wrong is carried on into another file."""
