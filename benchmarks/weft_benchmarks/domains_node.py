@@ -49,7 +49,7 @@ class Pong(Agent):
         self.send(event.sender, event.value)
 
 
-class Ping(Agent):
+class PingAgent(Agent):
     """`_go` says to whom; `_back` is set when all answers have come."""
 
     count = 0
@@ -67,7 +67,7 @@ class Ping(Agent):
             self._back.set()
 
 
-async def _round_trip(node: FabricNode, ping: Ping, to: str, answers: int) -> float:
+async def _round_trip(node: FabricNode, ping: PingAgent, to: str, answers: int) -> float:
     ping._to, ping._missing, ping._back = to, answers, asyncio.Event()
     before = time.perf_counter()
     node.mesh.spread((node.mesh.name,), Port.AGENTS, _letter(ping.name))
@@ -81,7 +81,7 @@ def _letter(name: str) -> bytes:
     return encode([name.partition("@")[0], name, b""])
 
 
-async def _ping(node: FabricNode, ping: Ping, rounds: int, cries: int) -> dict[str, Any]:
+async def _ping(node: FabricNode, ping: PingAgent, rounds: int, cries: int) -> dict[str, Any]:
     nodes = node.mesh.nodes
     await _until(lambda: all(node.mesh.is_reachable(name) for name in nodes[1:]))
     found: dict[str, Any] = {}
@@ -167,7 +167,7 @@ async def main(file: str, name: str, journal: str, role: str, *rest: str) -> Non
         await told
         await mesh.stop()
         return
-    ping = Ping()
+    ping = PingAgent()
     agents: dict[str, Agent] = {"Pong": Pong()}
     if role == "ping":
         agents["Ping"] = ping

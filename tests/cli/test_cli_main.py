@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from weft import cli
 from weft.cli import COMMANDS, main, parser
 from weft.cli.examples import parsers
 from weft.host.server.guard import hash_password, read_password_file
-from weft.model.errors import SettingsError
+from weft.model.errors import SettingsError, WeftError
 
 COMMAND = f"{sys.executable} -m weft.cli"
 
@@ -188,3 +189,23 @@ def test_a_reader_that_has_had_enough(command: str) -> None:
     first, code = done.stdout.splitlines()
     assert first
     assert code in ("0", "141")
+
+
+def test_what_a_ctrl_c_has_ended_is_interrupted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Spark says of a job that was cancelled that it failed, while the interruption is under way."""
+
+    def review(arguments: object) -> int:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            try:
+                raise OSError("an error occurred while calling getResult")
+            except OSError as error:
+                raise WeftError("workers cannot run the review") from error
+
+    chosen = SimpleNamespace(func=review)
+    monkeypatch.setattr(cli, "parser", lambda only: SimpleNamespace(parse_args=lambda words: chosen))
+    assert cli.main(["review", "a-run"]) == 130
+    assert capsys.readouterr().err == "weft: interrupted\n"

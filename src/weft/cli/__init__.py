@@ -116,6 +116,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except WeftError as error:
+        if _was_interrupted(error):
+            print("weft: interrupted", file=sys.stderr)
+            return 130
         print(f"weft: {error}", file=sys.stderr)
         return 2
     except ImportError as error:
@@ -131,6 +134,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader has had enough (`weft … | head`); what follows would only say so again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+
+
+def _was_interrupted(error: BaseException) -> bool:
+    """Was it raised while a Ctrl-C was being handled?  Spark says of the job that this ended that it has failed."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__cause__ or cause.__context__
+    return cause is not None
 
 
 if __name__ == "__main__":
