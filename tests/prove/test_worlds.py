@@ -128,6 +128,16 @@ def test_what_once_failed_does_not(kind: str, certificate: ServerCertificate) ->
     assert outcome.proven, told(outcome)
 
 
+@pytest.mark.parametrize("seed", [2077700155])
+def test_what_a_save_in_the_middle_once_changed(seed: int, certificate: ServerCertificate) -> None:
+    """A message as of a time had been sent before somebody subscribed, and a region moved there after the restore."""
+    outcome = Campaign(WORDS, [maker("server", certificate)], 150, record=False, declarations=IN_TURN).run(
+        [seed]
+    )
+    assert outcome.proven, told(outcome)
+    assert outcome.restored == 1
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("kind", KINDS)

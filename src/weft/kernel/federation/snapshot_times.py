@@ -13,12 +13,12 @@ from weft.kernel.federation.plain import (
     from_plain,
     to_plain,
 )
-from weft.kernel.message.deliver_as_of import log_again
+from weft.kernel.message.deliver_as_of import find_recipients, log_again
 from weft.kernel.state.federation import Condemned, Federation, Member
 from weft.kernel.state.messages import Interaction, Update, numbered
 from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import HeldDelivery, Retractable, Timing
-from weft.kernel.state.topics import NEVER, Condition
+from weft.kernel.state.topics import NEVER, Condition, LoggedMessage
 from weft.model.deliveries import delivery_from, stamp_from
 from weft.model.handles import (
     AttributeHandle,
@@ -176,17 +176,38 @@ def log_data(federation: Federation, member: Member) -> list[Any]:
             way, where = to_plain(message.transportation), where_data(message.at)
         else:
             target, way, where = to_plain(message.instance), None, where_data(message.where)
-        found.append([target, to_plain(values), message.tag, way, where, to_plain(stamp)])
+        found.append([target, to_plain(values), message.tag, way, where, to_plain(stamp), _had_by(logged)])
     return found
 
 
-def _message_from(member: Member, row: list[Any]) -> Interaction | Update:
-    target, values, tag, way, where, stamp = row
+def _had_by(logged: LoggedMessage) -> list[list[object]]:
+    """Who has it: by number, with the class of an interaction or the attributes of an update."""
+    found: list[list[object]] = []
+    for member, received in logged.classes.items():
+        found.append([member.number, received.number])
+    for member, had in logged.attributes.items():
+        found.append([member.number, [attribute.number for attribute in had]])
+    return found
+
+
+def _logged(federation: Federation, member: Member, row: list[Any]) -> LoggedMessage:
+    """An older save does not say who has it; then it is who wants it by now."""
+    target, values, tag, way, where, stamp, *had_by = row
     made_stamp = stamp_from(from_plain(stamp))
     kind, given, place = from_plain(target), from_plain(values), where_from(where)
     if way is None:
-        return numbered(Update(member.handle, kind, given, tag, place, made_stamp))
-    return numbered(Interaction(member.handle, kind, given, tag, from_plain(way), place, made_stamp))
+        logged = LoggedMessage(numbered(Update(member.handle, kind, given, tag, place, made_stamp)))
+        for who, had in had_by[0] if had_by else ():
+            attributes = [AttributeHandle.of(number) for number in had]
+            logged.attributes[FederateHandle.of(who)] = dict.fromkeys(attributes)
+    else:
+        sent = Interaction(member.handle, kind, given, tag, from_plain(way), place, made_stamp)
+        logged = LoggedMessage(numbered(sent))
+        for who, number in had_by[0] if had_by else ():
+            logged.classes[FederateHandle.of(who)] = InteractionClassHandle.of(number)
+    if not had_by:
+        find_recipients(federation, logged)
+    return logged
 
 
 def restore_log(step: Step) -> None:
@@ -195,7 +216,7 @@ def restore_log(step: Step) -> None:
     for member in federation.members.values():
         rows, member.timing.saved_log = member.timing.saved_log, []
         for row in rows if member.node == step.node else ():
-            log_again(federation, _message_from(member, row))
+            log_again(federation, _logged(federation, member, row))
 
 
 def condemned_data(condemned: Condemned | None) -> list[object] | None:

@@ -408,27 +408,36 @@ def _boxes(topic: Topic, how: Any, extent: Any) -> tuple[Any, ...]:
     return () if how is None or extent is None else (topic.box(extent),)
 
 
-def log_again(federation: Federation, message: Interaction | Update) -> None:
-    """Of a federation that was restored.  Who wants it has it: a save waits for what is under way."""
-    logged = LoggedMessage(message)
+def log_again(federation: Federation, logged: LoggedMessage) -> None:
+    """Of a federation that was restored."""
+    message = logged.message
     if isinstance(message, Interaction):
         entry = federation.catalog.interaction_classes[message.interaction_class]
         available = federation.catalog.available_to_interaction_class(entry)
         topic_of(federation, entry.handle, available).log(logged, message.at)
+    else:
+        instance = federation.instances.get(message.instance)
+        if instance is not None:
+            for topic, extents in _topics(federation, instance, message.attributes(), message.where):
+                topic.log(logged, extents)
+    federation.distribution.enter(logged)
+
+
+def find_recipients(federation: Federation, logged: LoggedMessage) -> None:
+    """Who wants it by now."""
+    message = logged.message
+    if isinstance(message, Interaction):
+        entry = federation.catalog.interaction_classes[message.interaction_class]
         for member in federation.members.values():
             received = matching_at_time.hears(federation, member, entry, message.at, logged.time)
             if received is not None:
                 logged.classes[member.handle] = received.handle
-    else:
-        instance = federation.instances.get(message.instance)
-        if instance is not None:
-            sent = message.attributes()
-            for topic, extents in _topics(federation, instance, sent, message.where):
-                topic.log(logged, extents)
-            for member in federation.members.values():
-                wanted = matching_at_time.wanted(
-                    federation, member, instance, sent, message.where, logged.time
-                )
-                if wanted:
-                    logged.attributes[member.handle] = dict.fromkeys(wanted)
-    federation.distribution.enter(logged)
+        return
+    instance = federation.instances.get(message.instance)
+    if instance is None:
+        return
+    sent = message.attributes()
+    for member in federation.members.values():
+        wanted = matching_at_time.wanted(federation, member, instance, sent, message.where, logged.time)
+        if wanted:
+            logged.attributes[member.handle] = dict.fromkeys(wanted)
