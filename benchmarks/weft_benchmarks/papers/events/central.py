@@ -142,6 +142,8 @@ def main(name: str, address: str, layout: str, share: str, events: str) -> None:
     print("ready", flush=True)
     sys.stdin.readline()
     board.run(float(share), int(events))
+    print("done", flush=True)
+    sys.stdin.readline()  # what this board passes on for the other one counts, too, until that is done
     print(json.dumps([board.crossed(), board.latencies]), flush=True)
     sys.stdin.readline()  # the link stays while the other board needs it
 
@@ -158,12 +160,13 @@ def boards(folder: str, layout: str, share: float, events: int) -> BoardsOutcome
             )
             for name, address in zip("AB", places(folder), strict=True)
         }
-        for name, board in running.items():
-            _line(name, board)
-        for board in running.values():
-            assert board.stdin is not None
-            board.stdin.write("\n")
-            board.stdin.flush()
+        for _ in ("ready", "done"):
+            for name, board in running.items():
+                _line(name, board)
+            for board in running.values():
+                assert board.stdin is not None
+                board.stdin.write("\n")
+                board.stdin.flush()
         for name, board in running.items():
             crossed, latencies = json.loads(_line(name, board))
             outcome.crossed[name] = crossed
