@@ -352,9 +352,8 @@ def _restore_instances(federation: Federation, data: Any) -> None:
         federation.instances[instance.handle] = instance
         federation.objects.names[name] = instance
         federation.objects.of_class[instance.entry.handle][instance.handle] = instance
-    for one in data[
-        "members"
-    ]:  # of those that were at other nodes than the home; an older save says nothing of them
+    # Of those that were at other nodes than the home; an older save says nothing of them.
+    for one in data["members"]:
         bit = federation.members[FederateHandle.of(one["handle"])].bit
         updated, reflected = one["private"].get("instances", ((), ()))
         for number in updated:
